@@ -125,7 +125,7 @@ const RecordType* Declarations::find_record(std::string_view name) const {
   return place == records_.end() ? nullptr : &place->second;
 }
 
-Dim Inference::born(std::string_view hint) {
+Dim Inference::new_size(std::string_view hint) {
   size_results.push_back(name_size(hint));
   return size_results.back();
 }

@@ -6,9 +6,9 @@ namespace plait::ir {
 
 namespace {
 
-std::vector<Dim> born_like(Inference& in, std::span<const Dim> names) {
+std::vector<Dim> new_sizes_like(Inference& in, std::span<const Dim> names) {
   std::vector<Dim> sizes;
-  for (Dim name : names) sizes.push_back(in.born(name.name()));
+  for (Dim name : names) sizes.push_back(in.new_size(name.name()));
   return sizes;
 }
 
@@ -62,28 +62,28 @@ void infer_call(Inference& in) {
   const std::vector<Dim>& sizes = in.callees[0].sizes;
   Signature callee = in.callee_at(0, sizes);
   expect_operands(in, 0, callee.parameters, 0);
-  std::vector<Dim> born = born_like(in, callee.result_sizes);
-  in.results = in.callee_results(0, sizes, born);
+  std::vector<Dim> new_sizes = new_sizes_like(in, callee.result_sizes);
+  in.results = in.callee_results(0, sizes, new_sizes);
 }
 
 void infer_branches(Inference& in) {
-  std::vector<Dim> born = born_like(in, in.callee(0).result_sizes);
+  std::vector<Dim> new_sizes = new_sizes_like(in, in.callee(0).result_sizes);
   for (size_t i = 0; i < in.callees.size(); ++i) {
     const std::string& name = in.callees[i].name;
     Signature branch = in.callee_at(i, in.callees[i].sizes);
     expect_operands(in, 1, branch.parameters, i);
-    if (branch.result_sizes.size() != born.size()) {
-      in.fail("@{} returns {} sizes, @{} returns {}", in.callees[0].name, born.size(), name,
+    if (branch.result_sizes.size() != new_sizes.size()) {
+      in.fail("@{} returns {} sizes, @{} returns {}", in.callees[0].name, new_sizes.size(), name,
               branch.result_sizes.size());
     }
-    std::vector<Type> results = in.callee_results(i, in.callees[i].sizes, born);
+    std::vector<Type> results = in.callee_results(i, in.callees[i].sizes, new_sizes);
     if (i == 0)
       in.results = std::move(results);
     else
       expect_types(in, results, in.results,
                    fmt::format("@{} against @{}", name, in.callees[0].name));
   }
-  expect_chosen_by(in, in.operands[0].varying(), born);
+  expect_chosen_by(in, in.operands[0].varying(), new_sizes);
 }
 
 void infer_cond(Inference& in) {
@@ -154,7 +154,7 @@ void infer_while(Inference& in) {
   }
   std::vector<Dim> final_sizes = sizes;
   for (size_t i = 0; i < body.result_sizes.size(); ++i)
-    final_sizes[i] = in.born(body.result_sizes[i].name());
+    final_sizes[i] = in.new_size(body.result_sizes[i].name());
   Signature at_end = in.callee_at(1, final_sizes);
   in.results.assign(at_end.parameters.begin() + constants, at_end.parameters.end());
   expect_chosen_by(in, test.results[0].varying(), in.size_results);

@@ -29,7 +29,7 @@ void infer_as_size(Inference& in) {
         .at(in.location)
         .hint("use the padded form: a fixed size and the number of valid entries");
   }
-  in.born("k");
+  in.new_size("k");
 }
 
 // True if two types are equal except for their sizes.
@@ -113,7 +113,7 @@ void infer_unpack(Inference& in) {
   if (!type.is_record()) in.fail("takes a record, not {}", type.text());
   const RecordType& record = in.record(type);
   std::vector<Dim> held;
-  for (Dim size : record.held) held.push_back(in.born(size.name()));
+  for (Dim size : record.held) held.push_back(in.new_size(size.name()));
   for (Type& field : record.fields_of(type.record_arguments(), held)) in.give(std::move(field));
 }
 

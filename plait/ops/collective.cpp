@@ -251,7 +251,7 @@ ir::AxisSet AxisNames::labels() const {
   for (const std::string& name : names_) {
     const std::string& label = axis_called(name).label;
     if (labels.contains(label)) {
-      throw ValueError("axis `{}` is named twice", name).at(Location::of_caller());
+      throw ValueError("axis `{}` appears twice", name).at(Location::of_caller());
     }
     labels.insert(label);
   }

@@ -60,7 +60,7 @@ class Given {
     }
   }
 
-  // Whether operands may be items whose numbers nobody asks for. float_power computes with the
+  // Whether operands may be items whose numbers are not needed. float_power computes with the
   // number in f64, whatever is beside it.
   void allow_recorded(bool may_be) {
     may_be_recorded_ = may_be && std::string_view(function_) != "float_power";

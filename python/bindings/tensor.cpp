@@ -57,14 +57,14 @@ bool is_short(const Tensor& x) {
 }
 bool is_short(const Operand& x) { return !x.is_tensor() || is_short(x.tensor()); }
 
-// Whether an object that is no operand is meant as one: a tensor of another library, or a list in a
-// comparison, which Python would find unequal without a word.
+// Whether an object that is not an operand is meant as one: a tensor of another library, or a list
+// in a comparison, which Python would find unequal without a word.
 bool is_meant_as_operand(nb::handle other, bool compares) {
   if (PyList_Check(other.ptr()) || PyTuple_Check(other.ptr())) return compares;
   return nb::hasattr(other, "__dlpack__") && !nb::hasattr(other, "__array_interface__");
 }
 
-// What else is no operand leaves the operation to the other object's class.
+// All other objects that are not operands leave the operation to the other object's class.
 nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected,
                           bool compares) {
   if (is_item(other)) return nb::borrow(Py_NotImplemented);
@@ -176,7 +176,7 @@ Dim remainder(Dim a, Dim b) {
   return mod(a, b);
 }
 
-// A bool where somebody knows the sizes, which leaves a guard; else a bool[], for tests of loops
+// A bool if the sizes are known, which leaves a guard; else a bool[], for tests of loops
 // and branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {

@@ -178,7 +178,7 @@ def _bounds(*bounds):
 
 
 def associative_scan(function, elements, axis=0, reverse=False):
-    """Prefix scan of an associative function along an axis: function(a, b) receives many pairs at once. With
+    """Prefix scan of an associative function along an axis: function(a, b) receives many pairs together. With
     `reverse` it begins at the last element, and b comes before a in `elements`, as in JAX.
 
     >>> plait.associative_scan(plait.add, plait.tensor([1.0, 2.0, 3.0]))

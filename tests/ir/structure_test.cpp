@@ -72,7 +72,7 @@ constexpr ErrorKind kType = ErrorKind::type, kIndex = ErrorKind::index, kKey = E
 INSTANTIATE_TEST_SUITE_P(
     Data, Refused,
     testing::Values(
-        Refusal{"SizeDtype", kType, "whole number", "%0 = size {value = n, dtype = f32}"},
+        Refusal{"SizeDtype", kType, "an integer", "%0 = size {value = n, dtype = f32}"},
         Refusal{"AsSizeOfVector", kType, "one integer", "<k> = as_size %v"},
         Refusal{"AsSizeVarying", kType, "padded form", "<k> = as_size %j"},
         Refusal{"RefineUnstated", kType, "must be stated", "%0 = refine %v"},
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"CondVaryingSize", kType, "padded form",
                 "<k> %0 = cond @grow<n>, @grow<n>(%q, %v)"},
         Refusal{"CondOneBranch", kType, "takes 2 functions", "%0 = cond @same(%p, %x)"},
-        Refusal{"SwitchIndex", kType, "whole number", "%0 = switch @same, @same(%x, %x)"},
+        Refusal{"SwitchIndex", kType, "an integer", "%0 = switch @same, @same(%x, %x)"},
         Refusal{"SwitchSizes", kType, "@grow gives 1", "%0 = switch @sized<n>, @grow<n>(%i, %v)"},
         Refusal{"WhileTest", kType, "must return one bool[]", "%0 = while @same, @same(%x)"},
         Refusal{"WhileBody", kType, "results and parameters of", "%0 = while @yes, @two(%x)"},

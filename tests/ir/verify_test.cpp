@@ -400,7 +400,7 @@ TEST(Verify, EveryRuleHasACaseAndAStatement) {
         << "no test breaks rule `" << rule.name << "`";
     EXPECT_TRUE(rule.statement.ends_with(".")) << rule.name;
   }
-  EXPECT_TRUE(broken.empty()) << *broken.begin() << " is no rule";
+  EXPECT_TRUE(broken.empty()) << *broken.begin() << " is not a rule";
 }
 
 TEST(Verify, SaysWhatItFoundInWhichPassAndWhere) {

@@ -180,7 +180,7 @@ class Buffers(unittest.TestCase):
             np.testing.assert_array_equal(model.mask, [1.0, 0.0, 1.0])
 
     def test_nothing_is_computed_for_them(self):
-        """The derivative of matrices with equal eigenvalues is NaN, or an error: of a buffer nobody asks for it."""
+        """The derivative of matrices with equal eigenvalues is NaN, or an error: of a buffer it is not needed."""
         class Spectral(pl.Module):
             def __init__(self):
                 self.weight, self.matrix = pl.asarray(np.ones(2)), pl.nn.Buffer(pl.asarray(np.eye(2)))

@@ -1,4 +1,4 @@
-"""What a jitted function gives is made afresh at each call, of that call's tensors; what a function under vmap or trace gives keeps no
+"""Results of a jitted function are created at each call, from that call's tensors; those of a function under vmap or trace keep no
 tensor of the record; what is one tensor in the state stays one; equal static values that differ have records of their own."""
 
 import array

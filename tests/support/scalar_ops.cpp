@@ -128,7 +128,7 @@ void infer_nonzero(Inference& in) {
     in.fail("{} varies along {}, so the number of entries would", type.text(),
             type.varying().text());
   }
-  in.give(Type::array(DType::i64, {in.born("k")}));
+  in.give(Type::array(DType::i64, {in.new_size("k")}));
 }
 
 void infer_print(Inference& in) {

@@ -102,7 +102,7 @@ TEST(Jit, SizesThatMeetAreChecked) {
   f(ramp(3), ramp(3));
   f(ramp(4), ramp(4));
   EXPECT_EQ(host_runs, 2);
-  EXPECT_EQ(f(ramp(4), ramp(1)).text(), (ramp(4) + ramp(1)).text()) << "stretched: another way";
+  EXPECT_EQ(f(ramp(4), ramp(1)).text(), (ramp(4) + ramp(1)).text()) << "broadcast: another path";
   EXPECT_EQ(f(ramp(6), ramp(6)).text(), (ramp(6) + ramp(6)).text());
   EXPECT_EQ(host_runs, 3);
   EXPECT_THROW(f(ramp(4), ramp(3)), ShapeError);

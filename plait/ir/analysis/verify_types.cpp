@@ -104,7 +104,7 @@ class TypeRule {
     operand_types_.clear();
     for (ValueId operand : instruction.operands())
       operand_types_.push_back(instruction.function().type_of(operand));
-    size_t born = 0;
+    size_t named = 0;
     Inference inference{.primitive = instruction.primitive(),
                         .operands = operand_types_,
                         .attributes = instruction.attributes(),
@@ -116,7 +116,7 @@ class TypeRule {
                         .name_size =
                             [&](std::string_view hint) {
                               std::span<const Dim> names = instruction.size_results();
-                              return born < names.size() ? names[born++] : Dim::symbol(hint);
+                              return named < names.size() ? names[named++] : Dim::symbol(hint);
                             },
                         .location = instruction.location(),
                         .results = {},

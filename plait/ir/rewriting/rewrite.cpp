@@ -89,7 +89,7 @@ class Rewriter::Expansion {
       : rule_(&rule),
         replacement_(std::move(replacement)),
         wanted_(std::move(replaced.stated_types)) {
-    for (const std::string& name : replaced.size_names) born_.push_back(Dim::symbol(name));
+    for (const std::string& name : replaced.size_names) new_sizes_.push_back(Dim::symbol(name));
   }
 
   const RewriteRule& rule() const { return *rule_; }
@@ -127,10 +127,10 @@ class Rewriter::Expansion {
 
  private:
   void check(const Given& results, const Function& function) const {
-    if (results.sizes.size() < born_.size())
-      throw TypeError("returns {} sizes instead of {}", results.sizes.size(), born_.size());
+    if (results.sizes.size() < new_sizes_.size())
+      throw TypeError("returns {} sizes instead of {}", results.sizes.size(), new_sizes_.size());
     SymbolMap<Dim> sizes;
-    for (size_t i = 0; i < born_.size(); ++i) sizes.set(born_[i], results.sizes[i]);
+    for (size_t i = 0; i < new_sizes_.size(); ++i) sizes.set(new_sizes_[i], results.sizes[i]);
     if (wanted_.empty()) return;
     if (results.values.size() != wanted_.size())
       throw TypeError("returns {} values instead of {}", results.values.size(), wanted_.size());
@@ -144,9 +144,9 @@ class Rewriter::Expansion {
 
   const RewriteRule* rule_;
   Replacement replacement_;
-  std::vector<Given> given_;  // results of the instructions written so far
-  std::vector<Type> wanted_;  // types of the replaced results, if they are known
-  std::vector<Dim> born_;     // names of the data-dependent sizes
+  std::vector<Given> given_;    // results of the instructions written so far
+  std::vector<Type> wanted_;    // types of the replaced results, if they are known
+  std::vector<Dim> new_sizes_;  // names of the data-dependent sizes
 };
 
 // Rewrites one function.

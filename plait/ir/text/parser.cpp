@@ -111,7 +111,7 @@ class BodyParser {
 
   // State of the current instruction.
   size_t begin_ = 0;
-  std::vector<std::string> born_;
+  std::vector<std::string> size_names_;
   std::vector<Name> results_;
   std::vector<ValueId> operands_;
   std::vector<Dim> sizes_;
@@ -210,7 +210,7 @@ void BodyParser::parse_instruction() {
   instruction.operands = operands_;
   instruction.callees = callees_;
   instruction.size_arguments = sizes_;
-  instruction.size_names = born_;
+  instruction.size_names = size_names_;
   instruction.stated_types = stated_;
   with_position(begin_, instruction.location, [&] {
     complete_callees(instruction);
@@ -219,10 +219,10 @@ void BodyParser::parse_instruction() {
 }
 
 void BodyParser::parse_results() {
-  born_.clear();
+  size_names_.clear();
   results_.clear();
   if (reader_.accept("<")) {
-    for (const Dim size : parse_size_names(reader_)) born_.emplace_back(size.name());
+    for (const Dim size : parse_size_names(reader_)) size_names_.emplace_back(size.name());
   }
   if (reader_.next_is("%")) {
     do {
@@ -231,7 +231,7 @@ void BodyParser::parse_results() {
       results_.push_back({parse_value_name(), position});
     } while (reader_.accept(","));
   }
-  if (!born_.empty() || !results_.empty()) reader_.expect("=");
+  if (!size_names_.empty() || !results_.empty()) reader_.expect("=");
 }
 
 const Primitive& BodyParser::parse_primitive() {
@@ -324,12 +324,13 @@ void BodyParser::complete_callees(const NewInstruction& instruction) {
 void BodyParser::add(const NewInstruction& instruction) {
   const std::string& primitive = instruction.primitive.name;
   const Added added = builder_.add(instruction);
-  const auto born = builder_.so_far().instruction(added.instruction).size_results();
+  const auto new_sizes = builder_.so_far().instruction(added.instruction).size_results();
   if (added.count != results_.size()) {
     throw TypeError("{}: returns {} values, {} are named", primitive, added.count, results_.size());
   }
-  if (born.size() != born_.size()) {
-    throw TypeError("{}: defines {} sizes, {} are named", primitive, born.size(), born_.size());
+  if (new_sizes.size() != size_names_.size()) {
+    throw TypeError("{}: defines {} sizes, {} are named", primitive, new_sizes.size(),
+                    size_names_.size());
   }
   for (size_t i = 0; i < results_.size(); ++i) define(results_[i], added[i]);
 }

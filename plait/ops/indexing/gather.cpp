@@ -56,7 +56,7 @@ std::vector<Tensor> batch_gather(const ir::Attributes& attributes, std::span<con
 
 void infer_nonzero(ir::Inference& in) {
   in.expect_array(0, kAllButKeys);
-  in.give(ir::Type::array(DType::i64, {in.operands[0].rank(), in.born("k")}));
+  in.give(ir::Type::array(DType::i64, {in.operands[0].rank(), in.new_size("k")}));
 }
 
 std::vector<Tensor> refuse_batch(const ir::Attributes&, std::span<const Tensor> operands,

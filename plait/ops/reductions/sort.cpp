@@ -92,7 +92,7 @@ void infer_unique(ir::Inference& in) {
   if (in.operands[0].rank() != 1) in.fail("expected a vector, not {}", in.operands[0].text());
   const ir::Type given = in.operands[0].without_sharding();
   const ir::Type places = given.with_dtype(DType::i64);
-  const Shape different{in.born("different")};
+  const Shape different{in.new_size("different")};
   in.give(given.with_shape(different));
   in.give(places);
   in.give(places.with_shape(different));

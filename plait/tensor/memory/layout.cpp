@@ -182,7 +182,7 @@ std::optional<Layout> Layout::reshaped(const Sizes& to) const {
   }
   Layout result{to, Sizes(to.size(), 1), offset};
   if (count == 0) return Layout::contiguous(to);
-  // Old dimensions are taken in contiguous runs; each run is split anew.
+  // Old dimensions are taken in contiguous runs; each run is split again.
   size_t begin = 0, made = 0;
   while (begin < rank() || made < to.size()) {
     size_t end = begin, next = made;

@@ -53,7 +53,7 @@ class ProgramReader {
   // State of the current instruction.
   std::vector<ValueId> operands_;
   std::vector<Callee> callees_;
-  std::vector<std::string> born_, labels_;
+  std::vector<std::string> size_names_, labels_;
   std::vector<Type> types_;
 };
 
@@ -187,8 +187,8 @@ void ProgramReader::read_values(size_t defined, std::vector<ValueId>& values) {
 
 void ProgramReader::read_instruction(FunctionBuilder& builder) {
   const Primitive& primitive = read_primitive();
-  born_.clear();
-  for (const Dim size : read_size_names()) born_.emplace_back(size.name());
+  size_names_.clear();
+  for (const Dim size : read_size_names()) size_names_.emplace_back(size.name());
   const std::vector<Dim> size_arguments = reader_.sizes();
   callees_.clear();
   for (size_t n = reader_.count(); n > 0; --n) callees_.push_back(read_callee());
@@ -205,17 +205,17 @@ void ProgramReader::read_instruction(FunctionBuilder& builder) {
                                    .attributes = std::move(attributes),
                                    .callees = callees_,
                                    .size_arguments = size_arguments,
-                                   .size_names = born_,
+                                   .size_names = size_names_,
                                    .stated_types = types_,
                                    .location = read_location()};
   label_results(builder, with_position([&] { return builder.add(instruction); }));
 }
 
 void ProgramReader::label_results(FunctionBuilder& builder, const Added& added) {
-  const auto born = builder.so_far().instruction(added.instruction).size_results();
-  if (added.count != labels_.size() || born.size() != born_.size()) {
+  const auto new_sizes = builder.so_far().instruction(added.instruction).size_results();
+  if (added.count != labels_.size() || new_sizes.size() != size_names_.size()) {
     reader_.fail(fmt::format("an instruction returns {} sizes and {} values, expected {} and {}",
-                             born.size(), added.count, born_.size(), labels_.size()));
+                             new_sizes.size(), added.count, size_names_.size(), labels_.size()));
   }
   for (size_t i = 0; i < labels_.size(); ++i) {
     if (labels_[i].empty()) continue;
