@@ -89,5 +89,5 @@ def _expect_axes(leaves, axes, paths, count, own):
         place, _, rest = path.partition(".")
         form = f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
         way = tuple(None if i == int(place) else 0 for i in range(own, count))
-        raise errors.IndexError.with_hint(f"vmap: axis {axis} of argument {int(place) - own}{rest and f', {rest}'}, a {form}",
+        raise errors.IndexError.with_hint(f"vmap: axis {axis} is out of range for argument {int(place) - own}{rest and f', {rest}'}, a {form}",
                                           f"in_axes={way} passes all of it to each sample")

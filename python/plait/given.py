@@ -125,8 +125,8 @@ def _expect_no_leaks(what, path, value, seen, holder=None):
     if isinstance(value, _core.Tensor):
         if holder is not None and value.is_traced and not _core._is_known(value):
             place, name, hint = holder
-            raise errors.TypeError(f"{what}: {place} is a {name}, which is not a tree: it holds a tensor that is being recorded ({path}), and means "
-                                   f"nothing afterwards\n  hint: {hint}")
+            raise errors.TypeError(f"{what}: {place} is a {name}, which is not a tree: it holds a tensor that is being recorded ({path}), which "
+                                   f"is invalid afterwards\n  hint: {hint}")
         return
     if type(value) in _PLAIN or id(value) in seen:
         return
