@@ -181,7 +181,7 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(repr(tree.left), "Node.none()")
         self.assertIn("right=Node(value=[0. 0. 0.] : f64[3]", repr(tree))
         self.assertFalse(tree.left.is_there())
-        with self.assertRaisesRegex(ValueError, "there is no @Node"):
+        with self.assertRaisesRegex(ValueError, "a @Node is absent"):
             tree.left.value
         with self.assertRaisesRegex(TypeError, "field 0 is f64\\[2\\]"):
             Node([1.0, 2.0])
