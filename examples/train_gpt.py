@@ -31,7 +31,7 @@ def parsed_arguments():
     parser.add_argument("--rate", type=float, default=6e-3)
     parser.add_argument("--bf16", action="store_true", help="products in bf16")
     parser.add_argument("--prompt", default="A tensor is ", help="what it goes on from")
-    parser.add_argument("--length", type=int, default=200, help="of what it says")
+    parser.add_argument("--length", type=int, default=200, help="number of characters to generate")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

@@ -105,10 +105,10 @@ def problems():
     expected, found = families(), {}
     for example in read():
         if example.name in found:
-            yield f"{example.place}: {example.name} is there twice"
+            yield f"{example.place}: {example.name} appears twice"
         found[example.name] = example
         if example.name not in expected and example.name not in plait.ops():
-            yield f"{example.place}: plait.{example.name} is no function of plait (or one that has become another's)"
+            yield f"{example.place}: plait.{example.name} is not a function of plait (or is another name of one)"
         elif example.name in expected and example.family not in expected[example.name]:
             yield f"{example.place}: {example.name} belongs in docs/examples/{min(expected[example.name])}.md"
         elif example.name in expected and not re.search(rf"\bplait\.{re.escape(example.name)}\b", example.text):

@@ -14,6 +14,7 @@ headers_stand_alone() {
 check "Format" scripts/format.sh -n
 check "Rooms" scripts/check_rooms.py
 check "Links" scripts/check_links.py
+check "Words" scripts/check_words.py
 check "Lines to be damaged" scripts/sabotage_lines.py --check
 check "Shell scripts" shellcheck --external-sources scripts/*.sh .ci/run
 check "Every header stands alone" headers_stand_alone

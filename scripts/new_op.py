@@ -133,7 +133,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="copy nothing; say where the new name is missing")
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", arguments.name):
-        parser.error(f"{arguments.name} is no name of an operation: small letters, digits and _")
+        parser.error(f"{arguments.name} is not a valid name of an operation: small letters, digits and _")
     missing = False
     for number, (task, patterns) in enumerate(PLACES, start=1):
         files = [file for file in files_of(patterns) if entries_in(file, arguments.like)[1]]

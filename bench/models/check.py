@@ -61,7 +61,7 @@ def most(first, second):
 def check(name, options):
     """True if all differences are within their tolerances."""
     model, optimizer, x, y = begun(name, SIZES[options.size][name], options.batch)
-    ways = {"compiled": pl.jit(narrowed(step, options.dtype), donate=(0, 1)), "at once": narrowed(step, options.dtype)}
+    ways = {"compiled": pl.jit(narrowed(step, options.dtype), donate=(0, 1)), "eager": narrowed(step, options.dtype)}
     states = {way: copy.deepcopy((model, optimizer)) for way in ways}  # donated arguments are empty afterwards
     seconds, losses, loss_apart, parameters = dict.fromkeys(ways, 0.0), {}, 0.0, {}
     for number in range(options.steps):
@@ -70,22 +70,22 @@ def check(name, options):
             *states[way], loss = run(*states[way], x, y)
             losses[way] = loss.item()
             seconds[way] += time.perf_counter() - start
-        here = abs(losses["compiled"] / losses["at once"] - 1)
+        here = abs(losses["compiled"] / losses["eager"] - 1)
         loss_apart = max(loss_apart, here)
-        now = apart(states["compiled"][0], states["at once"][0], model)
+        now = apart(states["compiled"][0], states["eager"][0], model)
         parameters = most(parameters, now)
         if options.each:
             worst = max(now, key=lambda path: -1 if path.endswith(" of keys") else now[path])
-            print(f"  step {number + 1:3}  loss {losses['at once']:.6f}  apart {here:.1e}  {worst} {now[worst]:.1e}", flush=True)
+            print(f"  step {number + 1:3}  loss {losses['eager']:.6f}  apart {here:.1e}  {worst} {now[worst]:.1e}", flush=True)
     told = pl.stats(ways["compiled"])
     assert (told.traces, told.hits) == (1, options.steps - 1), told
     allowed = ALLOWED[options.dtype]
     counted = {path: value for path, value in parameters.items() if not path.endswith(" of keys")}
     worst = max(counted, key=counted.get)
     agrees = loss_apart <= allowed["loss"] and counted[worst] <= allowed["parameter"]
-    print(f"{name} {options.size}, batch {options.batch}, {options.dtype}, {options.steps} steps: loss {losses['at once']:.6f}, apart by "
+    print(f"{name} {options.size}, batch {options.batch}, {options.dtype}, {options.steps} steps: loss {losses['eager']:.6f}, apart by "
           f"{loss_apart:.1e} at most (allowed {allowed['loss']:.0e}); parameters by {counted[worst]:.1e} (allowed "
-          f"{allowed['parameter']:.0e}), {worst}; compiled {seconds['compiled']:.1f} s, at once {seconds['at once']:.1f} s"
+          f"{allowed['parameter']:.0e}), {worst}; compiled {seconds['compiled']:.1f} s, eager {seconds['eager']:.1f} s"
           f"{'' if agrees else '   <- TOO FAR'}", flush=True)
     if options.parameters:
         print("\n".join(f"  {value:.1e}  {path}" for path, value in sorted(parameters.items(), key=lambda each: -each[1])))

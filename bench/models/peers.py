@@ -1,11 +1,11 @@
-"""PyTorch's and JAX's programs for the same cases. They are no part of the project; they exist where it is developed."""
+"""PyTorch's and JAX's programs for the same cases. They are not part of the project; they exist where it is developed."""
 
 import importlib
 import pathlib
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parents[3] / "shared/peers"
-MISSING = f"{FOLDER} is not there: bench_torch.py, bench_jax.py and their models, which Plait is timed beside, are no part of this checkout"
+MISSING = f"{FOLDER} is not there: bench_torch.py, bench_jax.py and their models, which Plait is timed beside, are not part of this checkout"
 
 
 def are_there():

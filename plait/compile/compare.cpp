@@ -170,7 +170,7 @@ class Comparing : public StepObserver {
     const auto place = known.find(r);
     if (place == known.end() || !place->second || !now) return;
     if (are_same_bits(place->second, now)) return;
-    fail(function, step, fmt::format("r{} was written over before it is read here", r));
+    fail(function, step, fmt::format("r{} was overwritten before it is read here", r));
   }
 
   void expect_results(const PlannedFunction& function, const Step& step, const Frame& frame,
@@ -240,7 +240,7 @@ std::optional<Difference> compare(const ir::Program& program,
   Wanted wanted = wanted_of(with_tapes(program));
   const auto behind = [&](const Pass& pass, const ir::Program& each) {
     Wanted now = wanted_of(each);
-    expect(wanted, now.results(), fmt::format("the program behind {}", pass.name), "before");
+    expect(wanted, now.results(), fmt::format("the program after {}", pass.name), "before");
     wanted = std::move(now);
   };
   try {
@@ -249,7 +249,8 @@ std::optional<Difference> compare(const ir::Program& program,
     effects.rewind();
     const auto given = compiled.run_values(arguments, options.sizes,
                                            {.observer = &comparing, .arena = options.arena});
-    expect(wanted, arrays_in(given.values), "where each step is right", "by the evaluator");
+    expect(wanted, arrays_in(given.values), "with the right operands for each step",
+           "by the evaluator");
   } catch (const Found& found) {
     return found.difference;
   }

@@ -13,15 +13,16 @@ namespace plait::compile {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"inline", "calls become what is called", inlined},
-    {"simplify", "what is known, done twice or of no consequence goes", simplified},
-    {"libraries", "what the libraries do best takes the place of what says the same",
+    {"inline", "replaces calls by the bodies of the callees", inlined},
+    {"simplify", "folds constants, and removes repeated and unused instructions", simplified},
+    {"libraries", "replaces equivalent instructions by those that libraries compute fastest",
      with_libraries},
-    {"expand", "what kernels can be made of takes the place of operations on rows", expanded, true},
-    {"fuse", "what one kernel computes becomes one instruction", fused, true},
-    {"schedule", "what takes memory is computed shortly before it is needed", scheduled},
-    {"plan", "values that do not live at the same time share memory", nullptr},
-    {"emit", "fused instructions become machine code", nullptr},
+    {"expand", "decomposes operations on rows into instructions that kernels can fuse", expanded,
+     true},
+    {"fuse", "fuses what one kernel computes into one instruction", fused, true},
+    {"schedule", "computes what takes memory shortly before it is needed", scheduled},
+    {"plan", "lets values that do not live at the same time share memory", nullptr},
+    {"emit", "compiles fused instructions to machine code", nullptr},
 };
 
 // Calls `visit` with each part of a comma-separated list.

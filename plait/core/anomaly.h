@@ -15,8 +15,8 @@ enum class Anomaly : uint8_t { none, nan, nan_or_inf };
 // While one exists, an operation on this thread raises a CheckError if its result has a NaN and its
 // operands had none, or an infinity and its operands had neither. This holds for eager operations,
 // backward passes (the error names the line of the forward operation) and programs, which jit then
-// runs instruction by instruction. Values that the user writes (full, -inf of a mask) are no
-// anomaly. The setting detect_anomaly (PLAIT_DETECT_ANOMALY=on) enables it for the whole process.
+// runs instruction by instruction. Values that the user writes (full, -inf of a mask) are not
+// anomalies. The setting detect_anomaly (PLAIT_DETECT_ANOMALY=on) enables it for the whole process.
 class DetectAnomaly {
  public:
   explicit DetectAnomaly(Anomaly anomaly = Anomaly::nan_or_inf);

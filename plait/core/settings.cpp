@@ -41,39 +41,39 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
     {.name = "threads",
      .type = SettingType::integer,
      .standard = "0",
-     .description = "threads that compute; 0 is every core that the process may use",
+     .description = "number of threads that compute; 0 means every core that the process may use",
      .range = {0, kMaxThreadCount},
      .changed = refresh_thread_team},
     {.name = "spin_microseconds",
      .type = SettingType::integer,
      .standard = "30",
-     .description = "how long a thread with nothing to do watches for work before it sleeps",
+     .description = "how long an idle thread spins before it sleeps",
      .range = {0, kMostSpinMicroseconds},
      .changed = refresh_thread_team},
     {.name = "log",
      .type = SettingType::text,
      .standard = "",
-     .description = "what the log shows, by area, for example ir=debug,core=info",
-     .form = "a list of levels or area=level, with commas between",
+     .description = "log levels by area, for example ir=debug,core=info",
+     .form = "a comma-separated list of levels or area=level",
      .check = [](std::string_view text) { parse_log_levels(text); },
      .changed = refresh_log_levels},
     {.name = "verify",
      .type = SettingType::choice,
      .standard = kVerifyUnlessSet,
-     .description = "whether each transform and pass is followed by a check of the program",
+     .description = "whether programs are verified after each transform and pass",
      .choices = {"off", "on"}},
     {.name = "dump",
      .type = SettingType::text,
      .standard = "",
-     .description = "which stages of the compiler print the program, for example after:fuse"},
+     .description = "stages of the compiler that print the program, for example after:fuse"},
     {.name = "passes",
      .type = SettingType::text,
      .standard = "",
-     .description = "which passes of the compiler are left out, for example -fuse,-inline"},
+     .description = "passes of the compiler to leave out, for example -fuse,-inline"},
     {.name = "arena",
      .type = SettingType::choice,
      .standard = "plain",
-     .description = "memory of compiled programs; guarded finds who touches what is not his",
+     .description = "memory of compiled programs; guarded detects accesses outside of a buffer",
      .choices = {"plain", "guarded"}},
     {.name = "print_locations",
      .type = SettingType::boolean,
@@ -82,18 +82,18 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
     {.name = "memory_limit",
      .type = SettingType::integer,
      .standard = "0",
-     .description = "bytes that arrays may take together; 0 is as much as there is",
+     .description = "limit on the bytes of all arrays together; 0 means the available memory",
      .range = {0, int64_t{1} << 62}},
     {.name = "cpu",
      .type = SettingType::choice,
      .standard = "best",
-     .description = "the most capable instructions that kernels use",
+     .description = "the most capable instruction set that kernels use",
      .choices = {"best", "sse4", "avx2", "avx512"}},
     {.name = "cache",
      .type = SettingType::text,
      .standard = "default",
-     .description = "the folder in which compiled code is kept; off for none, and default is plait "
-                    "in $XDG_CACHE_HOME or ~/.cache"},
+     .description = "the folder for compiled code; off disables the cache, default is plait in "
+                    "$XDG_CACHE_HOME or ~/.cache"},
     {.name = "detect_anomaly",
      .type = SettingType::boolean,
      .standard = "false",
@@ -119,7 +119,7 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);
-  if (index >= kDeclarations.size()) throw ValueError("there is no setting number {}", index);
+  if (index >= kDeclarations.size()) throw ValueError("unknown setting number {}", index);
   return kDeclarations[index];
 }
 
@@ -148,8 +148,7 @@ std::string choices_text(const Declaration& declaration) {
   switch (declaration.type) {
     case SettingType::boolean: return "true, on, 1, false, off or 0";
     case SettingType::integer:
-      return fmt::format("a whole number from {} to {}", declaration.range[0],
-                         declaration.range[1]);
+      return fmt::format("an integer from {} to {}", declaration.range[0], declaration.range[1]);
     case SettingType::text: return std::string(declaration.form);
     case SettingType::choice: return fmt::format("{}", fmt::join(choices_of(declaration), " or "));
   }
@@ -243,7 +242,7 @@ SettingId id_of(std::string_view name) {
     if (kDeclarations[i].name == name) return static_cast<SettingId>(i);
     known += (i == 0 ? "" : ", ") + std::string(kDeclarations[i].name);
   }
-  throw KeyError("there is no setting '{}'", name).hint("the settings are " + known);
+  throw KeyError("unknown setting '{}'", name).hint("the settings are " + known);
 }
 
 // Called under the mutex. Returns the word, and stores it.
@@ -255,7 +254,7 @@ int64_t read_from_environment(SettingId id) {
   try {
     word = parse_word(declaration, value ? *value : declaration.standard);
   } catch (ValueError& error) {
-    error.set_hint(fmt::format("it comes from the environment variable {}",
+    error.set_hint(fmt::format("it was set by the environment variable {}",
                                environment_variable_of(declaration)));
     throw;
   }

@@ -41,7 +41,7 @@ struct SettingState {
   std::string environment_variable;
   std::string description;
   SettingType type;
-  std::string choices;  // "off or on", "a whole number from 0 to 1024"
+  std::string choices;  // "off or on", "an integer from 0 to 1024"
   std::string default_value;
   std::string value;
   SettingOrigin origin;

@@ -158,7 +158,7 @@ void TextReader::skip_braces(size_t opening) {
     ++position_;
     if (open == 0) return;
   }
-  fail_at(opening, "this '{' has no '}'");
+  fail_at(opening, "this '{' has no matching '}'");
 }
 
 TextReader::Nesting::Nesting(TextReader& reader) : reader_(reader) {
@@ -182,9 +182,9 @@ int64_t TextReader::integer() {
   const char* begin = text_.data() + position_;
   const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
   if (error == std::errc::result_out_of_range) {
-    fail("{} is beyond 64 bits", std::string_view(begin, end));
+    fail("{} does not fit into 64 bits", std::string_view(begin, end));
   }
-  if (error != std::errc()) fail_expecting("a whole number");
+  if (error != std::errc()) fail_expecting("an integer");
   position_ += static_cast<size_t>(end - begin);
   return value;
 }
@@ -218,7 +218,7 @@ std::string TextReader::quoted() {
       fail_at(position_ - 1, R"(expected \n, \t, \", \\ or \xHH)");
     }
   }
-  fail_at(opening, "this string does not end on its line");
+  fail_at(opening, "this string is not closed on its line");
 }
 
 std::string_view TextReader::comment() {

@@ -22,7 +22,8 @@ class PlainReader {
   }
   void expect_end() const {
     if (fields_.left() != 0) {
-      throw ParseError("byte {}: {} bytes follow the array", fields_.position(), fields_.left());
+      throw ParseError("byte {}: {} unexpected bytes after the array", fields_.position(),
+                       fields_.left());
     }
   }
 
@@ -50,7 +51,7 @@ Array read_array(Reader reader, uint64_t most) {
   const std::optional<DType> dtype = dtype_of(std::to_integer<uint8_t>(magic[2]));
   if (magic[0] != std::byte{0} || magic[1] != std::byte{0} || !dtype) {
     throw ParseError(
-        "byte 0: this is no IDX file, which begins with 0, 0 and the number of a type");
+        "byte 0: this is not an IDX file, which begins with 0, 0 and the number of a type");
   }
   Sizes sizes(std::to_integer<size_t>(magic[3]));
   for (int64_t& size : sizes) {
@@ -60,7 +61,7 @@ Array read_array(Reader reader, uint64_t most) {
   }
   const int64_t count = element_count_of(sizes);
   if (static_cast<uint64_t>(count) > most / static_cast<uint64_t>(size_of(*dtype))) {
-    throw ParseError("byte 4: {} elements are more than the file holds", count);
+    throw ParseError("byte 4: {} elements, more than the file contains", count);
   }
   Array array = Array::empty(*dtype, sizes);
   const auto bytes = static_cast<size_t>(count * array.element_size());

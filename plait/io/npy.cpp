@@ -20,7 +20,7 @@ void check_booleans(const Array& array, size_t data_begin) {
   for (const std::byte byte : bytes) seen |= byte;
   if (!is_neither(seen)) return;
   const auto at = std::ranges::find_if(bytes, is_neither);
-  throw ParseError("byte {}: {} is no bool, which is 0 or 1",
+  throw ParseError("byte {}: {} is not a bool, which is 0 or 1",
                    data_begin + static_cast<size_t>(at - bytes.begin()),
                    static_cast<unsigned>(*at));
 }
@@ -62,7 +62,7 @@ std::span<const std::byte> header_bytes(const std::string& header) {
 
 // The array to save, contiguous.
 Array to_save(const Array& array) {
-  if (!array) throw ValueError("there is no array to save");
+  if (!array) throw ValueError("the array to save is empty");
   return array.contiguous();
 }
 

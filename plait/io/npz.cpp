@@ -54,7 +54,7 @@ Arrays read_arrays(Bytes archive, const std::shared_ptr<const void>& owner) {
 void write_arrays(const ByteSink& sink, const Arrays& arrays, bool compressed) {
   ZipWriter writer(sink);
   for (const auto& [name, array] : arrays) {
-    if (!array) throw ValueError("there is no array to save as {}", in_quotes(name));
+    if (!array) throw ValueError("the array to save as {} is empty", in_quotes(name));
     const Array dense = array.contiguous();
     const std::string header = npy_header(dense.dtype(), dense.sizes());
     const Bytes parts[] = {bytes_of(std::string_view(header)), bytes_of(dense)};

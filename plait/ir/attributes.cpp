@@ -28,8 +28,8 @@ const AttributeField* find_new(const AttributeSchema* schema, std::string_view n
 }
 
 std::string why_not(const AttributeSchema* schema, std::string_view name) {
-  if (schema && schema->find(name)) return fmt::format("the attribute {} is there twice", name);
-  return fmt::format("there is no attribute {}; there are: {}", name,
+  if (schema && schema->find(name)) return fmt::format("the attribute {} appears twice", name);
+  return fmt::format("unknown attribute {}; the attributes are: {}", name,
                      schema ? names_of_fields(*schema) : "none");
 }
 
@@ -170,7 +170,7 @@ bool operator==(const Attributes& a, const Attributes& b) {
 }
 
 void Attributes::wrong_struct(const AttributeSchema& wanted) const {
-  throw TypeError("the attributes are {}, {} were asked for",
+  throw TypeError("the attributes are {}, expected {}",
                   schema_ ? names_of_fields(*schema_) : "none", names_of_fields(wanted));
 }
 

@@ -42,7 +42,7 @@ FunctionBuilder::FunctionBuilder(std::string name, const Declarations& declarati
 Dim FunctionBuilder::size_parameter(std::string_view name) {
   Dim size = Dim::symbol(name);
   if (!size_names_.emplace(name).second) {
-    throw ValueError("@{}: a size called `{}` is there already", function_->name_, name);
+    throw ValueError("@{}: a size named `{}` exists already", function_->name_, name);
   }
   function_->signature_.size_parameters.push_back(size);
   return size;
@@ -63,7 +63,7 @@ ValueId FunctionBuilder::parameter(Type type, std::string_view label_text) {
 
 void FunctionBuilder::axis(std::string name, Dim size) {
   if (function_->signature_.axes.find(name)) {
-    throw ValueError("@{}: an axis called `{}` is there already", function_->name_, name);
+    throw ValueError("@{}: an axis named `{}` exists already", function_->name_, name);
   }
   function_->signature_.axes.axes.push_back({std::move(name), size});
 }
@@ -112,11 +112,12 @@ void FunctionBuilder::check_counts(const NewInstruction& in) const {
   check_count(in, in.primitive.callees, in.callees.size(), "functions");
   check_count(in, in.primitive.size_arguments, in.size_arguments.size(), "sizes");
   if (in.attributes && in.attributes.schema() != in.primitive.attributes) {
-    throw TypeError("{}: these are not its attributes", in.primitive.name).at(in.location);
+    throw TypeError("{}: these are attributes of another primitive", in.primitive.name)
+        .at(in.location);
   }
   const AttributeSchema* schema = in.primitive.attributes;
   if (const AttributeField* field = !in.attributes && schema ? schema->missing() : nullptr) {
-    throw TypeError("{}: the attribute {} must be given", in.primitive.name, field->name)
+    throw TypeError("{}: the attribute {} is missing", in.primitive.name, field->name)
         .at(in.location);
   }
   for (ValueId operand : in.operands) {
@@ -142,7 +143,7 @@ Added FunctionBuilder::add(const NewInstruction& in) {
     if (names_used >= in.size_names.size()) return fresh_size(hint);
     const std::string& name = in.size_names[names_used++];
     if (!size_names_.insert(name).second) {
-      throw ValueError("{}: a size called `{}` is there already", in.primitive.name, name)
+      throw ValueError("{}: a size named `{}` exists already", in.primitive.name, name)
           .at(in.location);
     }
     return Dim::symbol(name);
@@ -159,8 +160,7 @@ Added FunctionBuilder::add(const NewInstruction& in) {
                       .location = in.location};
   inference.run();
   if (names_used < in.size_names.size()) {
-    inference.fail("brings {} sizes into being, {} names are given", names_used,
-                   in.size_names.size());
+    inference.fail("defines {} sizes, but {} names are given", names_used, in.size_names.size());
   }
   return append(in, std::move(attributes), inference);
 }
@@ -238,7 +238,7 @@ Signature FunctionBuilder::signature_of_results(std::span<const ValueId> results
   Signature signature = function_->signature_;
   for (Dim size : size_values) {
     if (!size.is_symbol()) {
-      throw ValueError("@{}: gives back the size {}, which is not a name", function_->name_,
+      throw ValueError("@{}: returns the size {}, which is not a name", function_->name_,
                        size.text())
           .hint("declare the function's signature first, with a name for that size");
     }
@@ -266,7 +266,7 @@ std::shared_ptr<const Function> FunctionBuilder::finish(std::span<const ValueId>
   Function& f = *function_;
   for (ValueId value : results) {
     if (value >= f.value_types_.size()) {
-      throw ValueError("@{}: result %{} is not a value of it", f.name_, value);
+      throw ValueError("@{}: result %{} is not one of its values", f.name_, value);
     }
   }
   f.result_sizes_.assign(size_values.begin(), size_values.end());
@@ -285,7 +285,7 @@ void FunctionBuilder::check_declared_results(std::span<const ValueId> results,
   const Signature& signature = function_->signature_;
   if (results.size() != signature.results.size() ||
       size_values.size() != signature.result_sizes.size()) {
-    throw TypeError("@{}: declared to give {} sizes and {} values, but gives {} and {}",
+    throw TypeError("@{}: declared to return {} sizes and {} values, but returns {} and {}",
                     function_->name_, signature.result_sizes.size(), signature.results.size(),
                     size_values.size(), results.size());
   }

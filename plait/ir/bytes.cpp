@@ -153,7 +153,7 @@ T ByteReader::entry(std::vector<T>& known, ReadNew read_new) {
   const uint64_t number_of_entry = number();
   if (number_of_entry < known.size()) return known[number_of_entry];
   if (number_of_entry > known.size()) {
-    fail(fmt::format("entry {} is referred to, {} were read", number_of_entry, known.size()));
+    fail(fmt::format("entry {} is referenced, but {} were read", number_of_entry, known.size()));
   }
   return read_new();
 }
@@ -236,7 +236,7 @@ Type ByteReader::new_type() {
 // A type that is still being read has no value yet: a type cannot contain itself.
 Type ByteReader::part_of_type() {
   Type part = type();
-  if (!part) fail("a type is a part of itself");
+  if (!part) fail("a type contains itself");
   return part;
 }
 

@@ -37,7 +37,7 @@ class Reader {
     auto first = std::find(reduced.begin(), reduced.end(), true);
     if (first != reduced.end() && out_.reduction == Reduction::none) {
       fail("`| sum` or another reduction, since `" + out_.indices[first - reduced.begin()] +
-           "` stands in no result");
+           "` is in no result");
     }
     return std::move(out_);
   }
@@ -149,7 +149,7 @@ class Reader {
       if (number != numbers_.end())
         coefficient = coefficient * number->second;
       else if (which)
-        fail("one index a term");
+        fail("one index per term");
       else
         which = index(factor);
     } while (accept("*"));
@@ -345,7 +345,7 @@ class Solver {
 
   Dim size_of(uint32_t index) const {
     if (sizes_[index]) return *sizes_[index];
-    throw ValueError("{}: the size of `{}` in `{}` can't be told from {}", operation_,
+    throw ValueError("{}: the size of `{}` in `{}` does not follow from {}", operation_,
                      signature_.indices[index], signature_.text(), shapes_text());
   }
 

@@ -60,7 +60,7 @@ void agree_on_axes(Inference& inference) {
       throw TypeError("{}: operand 0 varies along {}, operand {} along {}",
                       inference.primitive.name, axes.text(), i, here.text())
           .at(inference.location)
-          .hint("`vary` says that a value varies along more axes");
+          .hint("`vary` declares that a value varies along more axes");
     }
     axes = std::move(here);
   }
@@ -81,7 +81,7 @@ void check_sizes(const Inference& inference) {
   }
   for (const Type& type : inference.results) {
     type.for_each_dim([&](Dim size) {
-      if (size.is_number() && size.number() < 0) check(size, "gives ", type.text());
+      if (size.is_number() && size.number() < 0) check(size, "returns ", type.text());
     });
   }
 }
@@ -89,7 +89,7 @@ void check_sizes(const Inference& inference) {
 void agree_with_stated(Inference& inference) {
   if (inference.stated.empty()) return;
   if (inference.stated.size() != inference.results.size()) {
-    inference.fail("gives {} values, but {} types were stated", inference.results.size(),
+    inference.fail("returns {} values, but {} types were stated", inference.results.size(),
                    inference.stated.size());
   }
   for (size_t i = 0; i < inference.results.size(); ++i) {
@@ -125,7 +125,7 @@ const RecordType* Declarations::find_record(std::string_view name) const {
   return place == records_.end() ? nullptr : &place->second;
 }
 
-Dim Inference::born(std::string_view hint) {
+Dim Inference::new_size(std::string_view hint) {
   size_results.push_back(name_size(hint));
   return size_results.back();
 }
@@ -133,7 +133,7 @@ Dim Inference::born(std::string_view hint) {
 const Signature& Inference::callee(size_t i) const {
   const Signature* signature = declarations.find_function(callees[i].name);
   if (!signature) {
-    throw KeyError("{}: there is no function @{}", primitive.name, callees[i].name).at(location);
+    throw KeyError("{}: unknown function @{}", primitive.name, callees[i].name).at(location);
   }
   return *signature;
 }
@@ -170,14 +170,14 @@ std::vector<Type> Inference::callee_results(size_t i, std::span<const Dim> sizes
 const RecordType& Inference::record(const Type& type) const {
   const RecordType* found = declarations.find_record(type.record_name());
   if (!found) {
-    throw KeyError("{}: there is no record @{}", primitive.name, type.record_name()).at(location);
+    throw KeyError("{}: unknown record @{}", primitive.name, type.record_name()).at(location);
   }
   return *found;
 }
 
 const Type& Inference::stated_result(size_t i) const {
   if (i >= stated.size())
-    fail("its result type must be stated: it can't be told from its operands");
+    fail("its result type must be stated: it does not follow from its operands");
   return stated[i];
 }
 

@@ -43,14 +43,14 @@ class Inference {
   Location location = {};
 
   std::vector<Type> results = {};      // added by the rule
-  std::vector<Dim> size_results = {};  // the sizes returned by born()
+  std::vector<Dim> size_results = {};  // the sizes returned by new_size()
 
   template <class T>
   const T& attributes_as() const {
     return attributes.as<T>();
   }
   // A new data-dependent size, defined by this instruction.
-  Dim born(std::string_view hint);
+  Dim new_size(std::string_view hint);
   void give(Type type) { results.push_back(std::move(type)); }
 
   // A callee's signature in terms of the caller's sizes. `leading` are sizes that the instruction

@@ -30,7 +30,7 @@ struct Table {
 
   const Primitive& add(Primitive primitive) {
     if (by_name.contains(primitive.name)) {
-      throw ValueError("a primitive called `{}` is registered already", primitive.name);
+      throw ValueError("a primitive named `{}` is registered already", primitive.name);
     }
     primitive.number = static_cast<uint32_t>(primitives.size());
     const Primitive& kept = primitives.emplace_back(std::move(primitive));
@@ -96,7 +96,7 @@ const Primitive* find_primitive(std::string_view name) {
 
 const Primitive& primitive(std::string_view name) {
   if (const Primitive* found = find_primitive(name)) return *found;
-  throw KeyError("there is no primitive called `{}`", name).hint(near_misses(name));
+  throw KeyError("unknown primitive `{}`", name).hint(near_misses(name));
 }
 
 std::vector<const Primitive*> primitives() {

@@ -26,12 +26,12 @@ struct Program::Data {
 void Program::Data::index_names() {
   for (uint32_t i = 0; i < functions.size(); ++i) {
     if (!function_index.emplace(functions[i]->name(), i).second) {
-      throw CompileError("two functions are called @{}", functions[i]->name());
+      throw CompileError("two functions are named @{}", functions[i]->name());
     }
   }
   for (uint32_t i = 0; i < records.size(); ++i) {
     if (!record_index.emplace(records[i].name, i).second) {
-      throw CompileError("two records are called @{}", records[i].name);
+      throw CompileError("two records are named @{}", records[i].name);
     }
   }
 }

@@ -6,9 +6,9 @@ namespace plait::ir {
 
 namespace {
 
-std::vector<Dim> born_like(Inference& in, std::span<const Dim> names) {
+std::vector<Dim> new_sizes_like(Inference& in, std::span<const Dim> names) {
   std::vector<Dim> sizes;
-  for (Dim name : names) sizes.push_back(in.born(name.name()));
+  for (Dim name : names) sizes.push_back(in.new_size(name.name()));
   return sizes;
 }
 
@@ -49,7 +49,7 @@ void expect_chosen_by(const Inference& in, const AxisSet& predicate, std::span<c
     throw TypeError("{}: the predicate varies along {}, so size {} would differ along it",
                     in.primitive.name, predicate.text(), sizes[0].text())
         .at(in.location)
-        .hint("use the padded form: a fixed size and a count of the entries that are there");
+        .hint("use the padded form: a fixed size and the number of valid entries");
   }
   for (size_t i = 0; i < in.results.size(); ++i) {
     if (in.results[i].all_varying().contains(predicate)) continue;
@@ -62,28 +62,28 @@ void infer_call(Inference& in) {
   const std::vector<Dim>& sizes = in.callees[0].sizes;
   Signature callee = in.callee_at(0, sizes);
   expect_operands(in, 0, callee.parameters, 0);
-  std::vector<Dim> born = born_like(in, callee.result_sizes);
-  in.results = in.callee_results(0, sizes, born);
+  std::vector<Dim> new_sizes = new_sizes_like(in, callee.result_sizes);
+  in.results = in.callee_results(0, sizes, new_sizes);
 }
 
 void infer_branches(Inference& in) {
-  std::vector<Dim> born = born_like(in, in.callee(0).result_sizes);
+  std::vector<Dim> new_sizes = new_sizes_like(in, in.callee(0).result_sizes);
   for (size_t i = 0; i < in.callees.size(); ++i) {
     const std::string& name = in.callees[i].name;
     Signature branch = in.callee_at(i, in.callees[i].sizes);
     expect_operands(in, 1, branch.parameters, i);
-    if (branch.result_sizes.size() != born.size()) {
-      in.fail("@{} gives {} sizes, @{} gives {}", in.callees[0].name, born.size(), name,
+    if (branch.result_sizes.size() != new_sizes.size()) {
+      in.fail("@{} returns {} sizes, @{} returns {}", in.callees[0].name, new_sizes.size(), name,
               branch.result_sizes.size());
     }
-    std::vector<Type> results = in.callee_results(i, in.callees[i].sizes, born);
+    std::vector<Type> results = in.callee_results(i, in.callees[i].sizes, new_sizes);
     if (i == 0)
       in.results = std::move(results);
     else
       expect_types(in, results, in.results,
                    fmt::format("@{} against @{}", name, in.callees[0].name));
   }
-  expect_chosen_by(in, in.operands[0].varying(), born);
+  expect_chosen_by(in, in.operands[0].varying(), new_sizes);
 }
 
 void infer_cond(Inference& in) {
@@ -97,7 +97,7 @@ void infer_cond(Inference& in) {
 void infer_switch(Inference& in) {
   const Type& index = in.operands[0];
   if (!index.is_array() || index.rank() != 0 || !is_integer(index.dtype())) {
-    in.fail("the index is {}, expected a whole number", index.text());
+    in.fail("the index is {}, expected an integer", index.text());
   }
   infer_branches(in);
 }
@@ -119,8 +119,7 @@ void expect_loop_invariant(const Inference& in, const Signature& body, size_t co
   std::vector<Type> given;
   for (const Type& type : body.results) given.push_back(type.substitute(next));
   std::vector<Type> wanted(body.parameters.begin() + constants, body.parameters.end());
-  expect_types(in, given, wanted,
-               fmt::format("what @{} gives and what it takes", in.callees[1].name));
+  expect_types(in, given, wanted, fmt::format("results and parameters of @{}", in.callees[1].name));
   for (size_t i = 0; i < constants; ++i) {
     body.parameters[i].for_each_dim([&](Dim dim) {
       dim.for_each_symbol([&](Dim symbol) {
@@ -142,20 +141,20 @@ void infer_while(Inference& in) {
                                    in.operands.size());
   expect_operands(in, 0, in.callee_at(1, sizes).parameters, 1);
   if (body.result_sizes.size() > body.size_parameters.size()) {
-    in.fail("@{} gives {} sizes back but takes {}", in.callees[1].name, body.result_sizes.size(),
+    in.fail("@{} returns {} sizes but takes {}", in.callees[1].name, body.result_sizes.size(),
             body.size_parameters.size());
   }
   expect_loop_invariant(in, body, constants);
   expect_types(in, in.callee_at(0, body.size_parameters).parameters, body.parameters,
-               fmt::format("what @{} and @{} take", in.callees[0].name, in.callees[1].name));
+               fmt::format("parameters of @{} and @{}", in.callees[0].name, in.callees[1].name));
   const Signature& test = in.callee(0);
   if (test.results.size() != 1 || !test.result_sizes.empty() || !test.results[0].is_array() ||
       test.results[0].rank() != 0 || test.results[0].dtype() != DType::boolean) {
-    in.fail("@{} must give one bool[]", in.callees[0].name);
+    in.fail("@{} must return one bool[]", in.callees[0].name);
   }
   std::vector<Dim> final_sizes = sizes;
   for (size_t i = 0; i < body.result_sizes.size(); ++i)
-    final_sizes[i] = in.born(body.result_sizes[i].name());
+    final_sizes[i] = in.new_size(body.result_sizes[i].name());
   Signature at_end = in.callee_at(1, final_sizes);
   in.results.assign(at_end.parameters.begin() + constants, at_end.parameters.end());
   expect_chosen_by(in, test.results[0].varying(), in.size_results);
@@ -183,15 +182,15 @@ void infer_scan(Inference& in) {
   size_t constants = checked_count(in, attributes.constants, "constants", in.operands.size());
   size_t carries = checked_count(in, attributes.carries, "carries", in.operands.size() - constants);
   Signature body = in.callee_at(0, in.callees[0].sizes);
-  if (!body.result_sizes.empty()) in.fail("@{} must not give sizes back", in.callees[0].name);
+  if (!body.result_sizes.empty()) in.fail("@{} must not return sizes", in.callees[0].name);
   std::vector<Type> taken(in.operands.begin(), in.operands.begin() + constants + carries);
   for (size_t i = constants + carries; i < in.operands.size(); ++i) {
     taken.push_back(slice_type(in, i, attributes.length));
   }
-  expect_types(in, taken, body.parameters, fmt::format("what @{} takes", in.callees[0].name));
+  expect_types(in, taken, body.parameters, fmt::format("parameters of @{}", in.callees[0].name));
   std::vector<Type> given = in.callee_results(0, in.callees[0].sizes, {});
   if (given.size() < carries) {
-    in.fail("@{} gives {} values, fewer than the {} carries", in.callees[0].name, given.size(),
+    in.fail("@{} returns {} values, fewer than the {} carries", in.callees[0].name, given.size(),
             carries);
   }
   for (size_t i = 0; i < given.size(); ++i) {
@@ -199,7 +198,8 @@ void infer_scan(Inference& in) {
       in.give(stacked_type(in, given[i], attributes.length));
       continue;
     }
-    in.expect_same(given[i], taken[constants + i], fmt::format("carry {} as given by the body", i));
+    in.expect_same(given[i], taken[constants + i],
+                   fmt::format("carry {} as returned by the body", i));
     in.give(given[i]);
   }
 }
@@ -220,11 +220,11 @@ void infer_unwind(Inference& in) {
   wanted.insert(wanted.end(), in.operands.begin() + 1, in.operands.end());
   sizes.insert(sizes.end(), in.callees[0].sizes.begin(), in.callees[0].sizes.end());
   Signature body = in.callee_at(0, sizes);
-  expect_types(in, body.parameters, wanted, fmt::format("what @{} takes", in.callees[0].name));
-  if (!body.result_sizes.empty()) in.fail("@{} must not give sizes back", in.callees[0].name);
+  expect_types(in, body.parameters, wanted, fmt::format("parameters of @{}", in.callees[0].name));
+  if (!body.result_sizes.empty()) in.fail("@{} must not return sizes", in.callees[0].name);
   in.results.assign(in.operands.begin() + 1, in.operands.end());
   expect_types(in, in.callee_results(0, sizes, {}), in.results,
-               fmt::format("what @{} gives", in.callees[0].name));
+               fmt::format("results of @{}", in.callees[0].name));
 }
 
 void append_tangents(std::vector<Type>& types, const std::vector<Type>& of) {
@@ -241,13 +241,13 @@ void leave_captured(std::vector<Type>& types, size_t ruled) {
 void infer_custom_vjp(Inference& in) {
   expect_same_sizes(in);
   infer_call(in);
-  if (!in.size_results.empty()) in.fail("@{} must not give sizes back", in.callees[0].name);
+  if (!in.size_results.empty()) in.fail("@{} must not return sizes", in.callees[0].name);
   const std::vector<Dim>& sizes = in.callees[0].sizes;
   Signature forward = in.callee_at(1, sizes), backward = in.callee_at(2, sizes);
   expect_operands(in, 0, forward.parameters, 1);
   std::vector<Type> given = in.callee_results(1, sizes, {});
   if (given.size() < in.results.size()) {
-    in.fail("@{} gives {} values, fewer than the {} results", in.callees[1].name, given.size(),
+    in.fail("@{} returns {} values, fewer than the {} results", in.callees[1].name, given.size(),
             in.results.size());
   }
   std::vector<Type> residuals(given.begin() + in.results.size(), given.end());
@@ -255,28 +255,28 @@ void infer_custom_vjp(Inference& in) {
   expect_types(in, given, in.results, fmt::format("results of @{}", in.callees[1].name));
   append_tangents(residuals, in.results);
   expect_types(in, backward.parameters, residuals,
-               fmt::format("what @{} takes", in.callees[2].name));
+               fmt::format("parameters of @{}", in.callees[2].name));
   std::vector<Type> cotangents;
   append_tangents(cotangents, std::vector<Type>(in.operands.begin(), in.operands.end()));
   const std::vector<Type> sent = in.callee_results(2, sizes, {});
   leave_captured(cotangents, sent.size());
-  expect_types(in, sent, cotangents, fmt::format("what @{} gives", in.callees[2].name));
+  expect_types(in, sent, cotangents, fmt::format("results of @{}", in.callees[2].name));
 }
 
 void infer_custom_jvp(Inference& in) {
   expect_same_sizes(in);
   infer_call(in);
-  if (!in.size_results.empty()) in.fail("@{} must not give sizes back", in.callees[0].name);
+  if (!in.size_results.empty()) in.fail("@{} must not return sizes", in.callees[0].name);
   const std::vector<Dim>& sizes = in.callees[0].sizes;
   std::vector<Type> taken(in.operands.begin(), in.operands.end());
   append_tangents(taken, std::vector<Type>(taken));
   const std::vector<Type> parameters = in.callee_at(1, sizes).parameters;
   leave_captured(taken, std::max(parameters.size(), in.operands.size()));
-  expect_types(in, parameters, taken, fmt::format("what @{} takes", in.callees[1].name));
+  expect_types(in, parameters, taken, fmt::format("parameters of @{}", in.callees[1].name));
   std::vector<Type> given = in.results;
   append_tangents(given, in.results);
   expect_types(in, in.callee_results(1, sizes, {}), given,
-               fmt::format("what @{} gives", in.callees[1].name));
+               fmt::format("results of @{}", in.callees[1].name));
 }
 
 // The first callee is the pullback of the second.
@@ -298,7 +298,7 @@ void infer_pull(Inference& in) {
     }
     wanted.push_back(of.parameters[static_cast<size_t>(i)]);
   }
-  expect_types(in, in.results, wanted, fmt::format("what @{} gives", in.callees[0].name));
+  expect_types(in, in.results, wanted, fmt::format("results of @{}", in.callees[0].name));
 }
 
 Primitive control(std::string name, std::string summary, Structure structure, Count operands,
@@ -320,25 +320,25 @@ Primitive with_attributes(Primitive primitive, const AttributeSchema& schema) {
 }  // namespace
 
 std::vector<Primitive> control_primitives() {
-  Primitive switch_primitive = control("switch", "One of several functions, chosen by number.",
+  Primitive switch_primitive = control("switch", "One of several functions, chosen by an index.",
                                        Structure::switch_, at_least(1), at_least(1), infer_switch);
   switch_primitive.effects = may_fail;
   return {
-      control("call", "A function's results.", Structure::call, at_least(0), exactly(1),
+      control("call", "A call of a function.", Structure::call, at_least(0), exactly(1),
               infer_call),
       control("fused", "A call of what one kernel computes.", Structure::fused, at_least(0),
               exactly(1), infer_call),
       control("cond", "One of two functions, chosen by a condition.", Structure::cond, at_least(1),
               exactly(2), infer_cond),
       std::move(switch_primitive),
-      with_attributes(control("while", "A function repeated while another says so.",
+      with_attributes(control("while", "A function repeated while another one returns true.",
                               Structure::while_, at_least(0), exactly(2), infer_while),
                       schema_of<WhileAttributes>()),
-      with_attributes(control("scan", "A function for each slice of its stacked operands.",
+      with_attributes(control("scan", "A function applied to each slice of its stacked operands.",
                               Structure::scan, at_least(0), exactly(1), infer_scan),
                       schema_of<ScanAttributes>()),
-      control("unwind", "A function for each node of a list, from its head on.", Structure::unwind,
-              at_least(1), exactly(1), infer_unwind),
+      control("unwind", "A function applied to each node of a list, from its head on.",
+              Structure::unwind, at_least(1), exactly(1), infer_unwind),
       with_attributes(
           control("pull", "A call of a function that is the reverse derivative of another.",
                   Structure::pull, at_least(0), exactly(2), infer_pull),

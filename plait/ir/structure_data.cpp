@@ -14,22 +14,22 @@ void infer_literal(Inference& in) {
 
 void infer_size(Inference& in) {
   DType dtype = in.attributes_as<SizeAttributes>().dtype;
-  if (!is_integer(dtype)) in.fail("a size is a whole number, not {}", name_of(dtype));
+  if (!is_integer(dtype)) in.fail("a size is an integer, not {}", name_of(dtype));
   in.give(Type::scalar(dtype));
 }
 
 void infer_as_size(Inference& in) {
   const Type& count = in.operands[0];
   if (!count.is_array() || count.rank() != 0 || !is_integer(count.dtype())) {
-    in.fail("takes one whole number, not {}", count.text());
+    in.fail("takes one integer, not {}", count.text());
   }
   if (!count.varying().empty() && !in.attributes_as<AsSizeAttributes>().at_least) {
     throw TypeError("as_size: the number varies along {}, and a size must not",
                     count.varying().text())
         .at(in.location)
-        .hint("use the padded form: a fixed size and a count of the entries that are there");
+        .hint("use the padded form: a fixed size and the number of valid entries");
   }
-  in.born("k");
+  in.new_size("k");
 }
 
 // True if two types are equal except for their sizes.
@@ -51,7 +51,7 @@ bool same_but_sizes(const Type& a, const Type& b) {
 void infer_refine(Inference& in) {
   const Type& wanted = in.stated_result(0);
   if (!same_but_sizes(in.operands[0], wanted)) {
-    in.fail("changes sizes only: {} can't become {}", in.operands[0].text(), wanted.text());
+    in.fail("changes sizes only: {} cannot become {}", in.operands[0].text(), wanted.text());
   }
   in.give(wanted);
 }
@@ -68,9 +68,9 @@ void infer_guard(Inference& in) {
 void infer_vary(Inference& in) {
   const AxisSet& added = in.attributes_as<VaryAttributes>().axes;
   AxisSet axes = in.operands[0].all_varying();
-  if (axes.intersects(added)) in.fail("{} varies along these already", in.operands[0].text());
+  if (axes.intersects(added)) in.fail("{} varies along these axes already", in.operands[0].text());
   for (const std::string& axis : added) {
-    if (!in.axes.find(axis)) in.fail("the function names no axis `{}`", axis);
+    if (!in.axes.find(axis)) in.fail("the function has no axis `{}`", axis);
   }
   axes.insert(added);
   in.give(in.operands[0].with_varying(axes));
@@ -85,7 +85,8 @@ void infer_element(Inference& in) {
   const std::vector<Type>& elements = in.operands[0].elements();
   int64_t index = in.attributes_as<ElementAttributes>().index;
   if (index < 0 || index >= static_cast<int64_t>(elements.size())) {
-    throw IndexError("element: index {} in a tuple of {}", index, elements.size()).at(in.location);
+    throw IndexError("element: index {} is out of range for a tuple of {}", index, elements.size())
+        .at(in.location);
   }
   in.give(elements[index]);
 }
@@ -112,7 +113,7 @@ void infer_unpack(Inference& in) {
   if (!type.is_record()) in.fail("takes a record, not {}", type.text());
   const RecordType& record = in.record(type);
   std::vector<Dim> held;
-  for (Dim size : record.held) held.push_back(in.born(size.name()));
+  for (Dim size : record.held) held.push_back(in.new_size(size.name()));
   for (Type& field : record.fields_of(type.record_arguments(), held)) in.give(std::move(field));
 }
 
@@ -169,34 +170,34 @@ std::vector<Primitive> data_primitives() {
        .attributes = &schema_of<SizeAttributes>(),
        .infer = infer_size},
       {.name = "as_size",
-       .summary = "A whole number as a new size.",
+       .summary = "An integer as a new size.",
        .structure = Structure::as_size,
        .attributes = &schema_of<AsSizeAttributes>(),
        .operands = exactly(1),
        .infer = infer_as_size,
        .effects = may_fail},
       {.name = "refine",
-       .summary = "The same value under sizes that are found equal when it runs.",
+       .summary = "The same value with sizes that are checked to be equal at run time.",
        .structure = Structure::refine,
        .operands = exactly(1),
        .infer = infer_refine,
        .infers_axes = true,
        .effects = may_fail},
       {.name = "size_guard",
-       .summary = "A fact about sizes that held when this was traced.",
+       .summary = "A condition on sizes that held when this was traced.",
        .structure = Structure::size_guard,
        .attributes = &schema_of<SizeGuardAttributes>(),
        .infer = infer_nothing,
        .effects = observable},
       {.name = "guard",
-       .summary = "A condition that came out so when this was traced.",
+       .summary = "A condition that had this outcome when this was traced.",
        .structure = Structure::guard,
        .attributes = &schema_of<GuardAttributes>(),
        .operands = exactly(1),
        .infer = infer_guard,
        .effects = guarded},
       {.name = "vary",
-       .summary = "The same value, said to vary along more axes.",
+       .summary = "The same value, declared to vary along more axes.",
        .structure = Structure::vary,
        .attributes = &schema_of<VaryAttributes>(),
        .operands = exactly(1),
@@ -229,23 +230,23 @@ std::vector<Primitive> data_primitives() {
        .infer = infer_unpack,
        .infers_axes = true},
       {.name = "absent",
-       .summary = "The optional value that is not there; it means zero.",
+       .summary = "The absent optional value; it means zero.",
        .structure = Structure::absent,
        .infer = infer_absent},
       {.name = "present",
-       .summary = "An optional value that is there.",
+       .summary = "A present optional value.",
        .structure = Structure::present,
        .operands = exactly(1),
        .infer = infer_present,
        .infers_axes = true},
       {.name = "is_present",
-       .summary = "Whether an optional value is there.",
+       .summary = "Whether an optional value is present.",
        .structure = Structure::is_present,
        .operands = exactly(1),
        .infer = infer_is_present,
        .infers_axes = true},
       {.name = "unwrap",
-       .summary = "An optional value that must be there.",
+       .summary = "The value of an optional value that must be present.",
        .structure = Structure::unwrap,
        .operands = exactly(1),
        .infer = infer_unwrap,

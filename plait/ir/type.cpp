@@ -101,7 +101,7 @@ Type Type::optional(Type element) {
 
 const Type::Node& Type::expect(Kind wanted) const {
   if (kind() != wanted) {
-    throw TypeError("{} was expected, not {}", name_of(wanted), node_ ? text() : "nothing");
+    throw TypeError("expected {}, not {}", name_of(wanted), node_ ? text() : "nothing");
   }
   return *node_;
 }

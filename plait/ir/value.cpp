@@ -35,8 +35,7 @@ std::string_view describe(Value::Kind kind) {
 }
 
 [[noreturn]] void fail_as(std::string_view wanted, Value::Kind kind, bool present) {
-  throw TypeError("{} was expected, not {}", wanted,
-                  present ? "an optional value" : describe(kind));
+  throw TypeError("expected {}, not {}", wanted, present ? "an optional value" : describe(kind));
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ Value Value::absent() {
 }
 
 Value Value::present(Value value) {
-  if (value.is_empty()) throw ValueError("an optional value can't hold an empty one");
+  if (value.is_empty()) throw ValueError("an optional value cannot hold an empty one");
   if (value.layers_ == std::numeric_limits<uint32_t>::max()) {
     throw ValueError("optional values are nested deeper than {}", value.layers_);
   }
@@ -106,7 +105,7 @@ std::span<const int64_t> Value::held_sizes() const { return expect_aggregate().h
 
 void Value::expect_present() const {
   if (is_present()) return;
-  if (is_absent()) throw ValueError("the optional value is absent").hint("ask is_present first");
+  if (is_absent()) throw ValueError("the optional value is absent").hint("test is_present first");
   fail_as("an optional value", kind_, false);
 }
 

@@ -30,7 +30,7 @@ double xavier_variance(const Shape& shape, double gain) {
 
 Fans fans_of(const Shape& shape) {
   if (shape.rank() < 2) {
-    throw ShapeError("weights are {}, expected two dimensions at least: [outputs, inputs, …]",
+    throw ShapeError("weights are {}, expected at least two dimensions: [outputs, inputs, …]",
                      shape.text());
   }
   const std::vector<int64_t> sizes = shape.to_sizes();

@@ -31,7 +31,7 @@ Weights weights_of(const Tensor& key, const Shape& shape, bool has_bias, DType d
 
 void expect_sizes(std::span<const int64_t> sizes, std::string_view what) {
   for (const int64_t size : sizes) {
-    if (size < 0) throw ValueError("{} of {}: sizes are 0 or more", what, size);
+    if (size < 0) throw ValueError("{} of {}: expected sizes of 0 or more", what, size);
   }
 }
 void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what) {
@@ -85,8 +85,8 @@ Conv2d Conv2d::init(const Tensor& key, int64_t channels, int64_t outputs,
   const Call call("nn::Conv2d");
   expect_sizes({channels, outputs}, "channels");
   if (options.groups < 1 || channels % options.groups != 0 || outputs % options.groups != 0) {
-    throw ValueError("{} channels to {} in {} groups: both are multiples of the groups", channels,
-                     outputs, options.groups);
+    throw ValueError("{} channels to {} in {} groups: both must be multiples of the groups",
+                     channels, outputs, options.groups);
   }
   const std::vector<int64_t> sizes = window.of(2, "nn::Conv2d", "window", 1);
   const Shape shape{outputs, channels / options.groups, sizes[0], sizes[1]};

@@ -15,7 +15,7 @@ Attention Attention::init(const Tensor& key, int64_t width, int64_t heads,
                           const AttentionOptions& options) {
   const Call call("nn::Attention");
   if (heads < 1 || width < 0 || width % heads != 0) {
-    throw ValueError("{} heads of a width of {}: the width is a multiple of the heads", heads,
+    throw ValueError("{} heads of a width of {}: the width must be a multiple of the heads", heads,
                      width);
   }
   const Tensor keys = random::split_key(key, 2);

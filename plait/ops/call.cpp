@@ -29,7 +29,7 @@ void expect_number(std::string_view name, double value) {
 
 void expect_not_negative(std::string_view name, double value) {
   if (value >= 0) return;
-  throw ValueError("the {} is {}; it is at least 0", name, value).at(Location::of_caller());
+  throw ValueError("the {} is {}, expected 0 or more", name, value).at(Location::of_caller());
 }
 
 }  // namespace plait

@@ -37,7 +37,7 @@ namespace {
 void expect_varying(const ir::Inference& in, const ir::AxisSet& axes) {
   in.expect_array(0, in.primitive.takes);
   for (const std::string& axis : axes) {
-    if (in.axes.find(axis) == nullptr) in.fail("the function names no axis `{}`", axis);
+    if (in.axes.find(axis) == nullptr) in.fail("the function has no axis `{}`", axis);
   }
   if (axes.empty()) in.fail("no axis is named");
   if (in.operands[0].varying().contains(axes)) return;
@@ -118,7 +118,8 @@ void infer_all_gather(ir::Inference& in) {
   expect_varying(in, axes);
   const ir::Type& x = in.operands[0];
   if (attributes.axis < 0 || attributes.axis > x.rank()) {
-    throw IndexError("all_gather: axis {} of a new dimension of {}", attributes.axis, x.text())
+    throw IndexError("all_gather: axis {} is out of range for a new dimension of {}",
+                     attributes.axis, x.text())
         .at(in.location);
   }
   Shape shape;
@@ -180,7 +181,7 @@ struct CollectiveTable {
                        return reduce_first(collective_ops().sum, a, axis, plait::sum(x, 0));
                      }}});
   const ir::Primitive& maximum =
-      all_reduction("all_reduce_maximum", "The greatest along named axes; NaN where one is.",
+      all_reduction("all_reduce_maximum", "The maximum along named axes; NaN if any is NaN.",
                     "jax.lax.pmax", kOrdered,
                     {.tangents = {kFirst | kResult, tangent_of_greatest},
                      .batching = {[](const auto& a, auto x, const auto&) {
@@ -190,7 +191,7 @@ struct CollectiveTable {
                        return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
                      }}});
   const ir::Primitive& minimum =
-      all_reduction("all_reduce_minimum", "The least along named axes; NaN where one is.",
+      all_reduction("all_reduce_minimum", "The minimum along named axes; NaN if any is NaN.",
                     "jax.lax.pmin", kOrdered,
                     {.tangents = {kFirst | kResult, tangent_of_greatest},
                      .batching = {[](const auto& a, auto x, const auto&) {
@@ -200,7 +201,7 @@ struct CollectiveTable {
                        return reduce_first(collective_ops().minimum, a, axis, plait::min(x, 0));
                      }}});
   const ir::Primitive& gather = movement<AllGatherAttributes>(
-      "all_gather", "What all places along a named axis have, along a new dimension.",
+      "all_gather", "The values of all samples along a named axis, along a new dimension.",
       "jax.lax.all_gather", infer_all_gather,
       {.transposes = {{{}, transpose_all_gather}},
        .batching = {[](const auto& a, auto x, const auto& batched) {
@@ -210,7 +211,8 @@ struct CollectiveTable {
          return moveaxis(x, 0, a.template as<AllGatherAttributes>().axis);
        }}});
   const ir::Primitive& shift = movement<AxisShiftAttributes>(
-      "axis_shift", "What another place along a named axis has, so many before this one.",
+      "axis_shift",
+      "The value of the sample that is a given number of positions before, cyclically.",
       "jax.lax.ppermute", infer_shift,
       {.transposes = {{{}, transpose_shift}},
        .batching = {[](const auto& a, auto x, const auto&) {
@@ -249,7 +251,7 @@ ir::AxisSet AxisNames::labels() const {
   for (const std::string& name : names_) {
     const std::string& label = axis_called(name).label;
     if (labels.contains(label)) {
-      throw ValueError("axis `{}` is named twice", name).at(Location::of_caller());
+      throw ValueError("axis `{}` appears twice", name).at(Location::of_caller());
     }
     labels.insert(label);
   }

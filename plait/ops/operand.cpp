@@ -66,7 +66,7 @@ Shape common_shape(std::string_view function, const Shape& a, const Shape& b) {
   } catch (const ShapeError&) {
     throw ShapeError("{}: {} and {} cannot be broadcast together", function, a.text(), b.text())
         .at(Location::of_caller())
-        .hint("sizes are compared from the last dimension; a size of 1 is repeated");
+        .hint("sizes are compared from the last dimension; a size of 1 is broadcast");
   }
 }
 

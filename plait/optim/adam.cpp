@@ -32,7 +32,7 @@ void expect_real(const AdamRule& rule, const Tensor& value) {
   if (!is_complex(value.dtype())) return;
   throw TypeError("{}: a weight is {}, expected real numbers", rule.name, value.type().text())
       .at(Location::of_caller())
-      .hint("keep real and imaginary parts as weights of their own, or use optim::Sgd");
+      .hint("keep real and imaginary parts as separate weights, or use optim::Sgd");
 }
 
 }  // namespace

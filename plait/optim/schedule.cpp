@@ -11,8 +11,9 @@ namespace plait::optim {
 Tensor warmup_cosine(const Tensor& steps, const WarmupCosine& schedule) {
   const auto [peak, least, warmup, total] = schedule;
   if (warmup < 0 || total <= warmup) {
-    throw ValueError("optim::warmup_cosine: {} steps of which {} are warmup; there are more", total,
-                     warmup)
+    throw ValueError(
+        "optim::warmup_cosine: {} steps, of which {} are warmup; expected more steps than warmup",
+        total, warmup)
         .at(Location::of_caller());
   }
   const Tensor done = astype(steps, DType::f64);

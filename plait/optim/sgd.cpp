@@ -9,9 +9,9 @@ SgdRule rule_of(const SgdOptions& options) {
   expect_option("optim::Sgd", "momentum", options.momentum);
   expect_option("optim::Sgd", "weight_decay", options.weight_decay);
   if (options.nesterov && options.momentum == 0) {
-    throw ValueError("optim::Sgd: nesterov, and no momentum")
+    throw ValueError("optim::Sgd: nesterov needs a momentum")
         .at(Location::of_caller())
-        .hint("say .momentum = 0.9");
+        .hint("pass .momentum = 0.9");
   }
   return {.momentum = options.momentum,
           .weight_decay = options.weight_decay,

@@ -47,7 +47,7 @@ void expect_structure(std::string_view optimizer, std::string_view what, const T
                    explain_difference(model, other))
       .at(Location::of_caller())
       .hint(
-          "an optimizer belongs to the model it was made for; its gradients are those of "
+          "an optimizer belongs to the model that it was created for, and takes the gradients of "
           "value_and_grad by that model");
 }
 
@@ -60,8 +60,8 @@ void expect_shapes(std::string_view optimizer, std::string_view what, std::span<
           .at(Location::of_caller());
     }
     if (model[i].shape() == others[i].shape()) continue;
-    throw ShapeError("{}: {} is {}, {} of it {}", optimizer, paths()[i], model[i].type().text(),
-                     what, others[i].type().text())
+    throw ShapeError("{}: {} is {}, but {} of it is {}", optimizer, paths()[i],
+                     model[i].type().text(), what, others[i].type().text())
         .at(Location::of_caller());
   }
 }

@@ -34,7 +34,7 @@ std::vector<ArrayType> infer(const ir::Primitive& primitive, std::span<const Arr
   for (const Array& operand : operands) {
     types.push_back(ir::Type::array(operand.dtype(), Shape::of_sizes(operand.sizes())));
   }
-  int born = 0;
+  int count = 0;
   ir::Inference inference{.primitive = primitive,
                           .operands = types,
                           .attributes = attributes,
@@ -44,7 +44,7 @@ std::vector<ArrayType> infer(const ir::Primitive& primitive, std::span<const Arr
                           .declarations = no_declarations(),
                           .axes = no_axes,
                           .name_size = [&](std::string_view hint) {
-                            return Dim::symbol(fmt::format("{}.{}", hint, born++));
+                            return Dim::symbol(fmt::format("{}.{}", hint, count++));
                           }};
   inference.run();
   std::vector<ArrayType> results;

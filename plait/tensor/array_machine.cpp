@@ -11,11 +11,11 @@ namespace {
 // Data-dependent sizes of this instruction become -1.
 ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
   ArrayType result{type.dtype(), Sizes(type.shape().rank())};
-  const auto born = call.instruction.size_results();
+  const auto new_sizes = call.instruction.size_results();
   for (size_t i = 0; i < result.sizes.size(); ++i) {
     const Dim dim = type.shape()[i];
-    const bool is_born = std::ranges::find_if(born, is_same_as(dim)) != born.end();
-    result.sizes[i] = is_born ? -1 : call.size(dim);
+    const bool is_new = std::ranges::find_if(new_sizes, is_same_as(dim)) != new_sizes.end();
+    result.sizes[i] = is_new ? -1 : call.size(dim);
   }
   return result;
 }
@@ -26,12 +26,12 @@ ir::Attributes with_numbers(const ir::PrimitiveCall& call) {
 
 // Reads the data-dependent sizes from the results.
 void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
-  const auto born = call.instruction.size_results();
-  for (size_t k = 0; k < born.size(); ++k) {
+  const auto new_sizes = call.instruction.size_results();
+  for (size_t k = 0; k < new_sizes.size(); ++k) {
     for (size_t r = 0; r < results.size(); ++r) {
       const Shape& shape = call.instruction.result_types()[r].shape();
       for (size_t i = 0; i < shape.rank(); ++i) {
-        if (same(shape[i], born[k])) call.size_results[k] = results[r].sizes()[i];
+        if (same(shape[i], new_sizes[k])) call.size_results[k] = results[r].sizes()[i];
       }
     }
   }

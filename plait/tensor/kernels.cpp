@@ -67,7 +67,7 @@ const Kernel& kernel_of(const ir::Primitive& primitive) {
   }
   static constexpr Kernel kLoops{.run = run_reference_loops};
   if (has_loops(primitive)) return kLoops;
-  throw KeyError("nothing in this build computes {}", primitive.name);
+  throw KeyError("this build has no kernel for {}", primitive.name);
 }
 
 }  // namespace plait

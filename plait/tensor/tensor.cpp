@@ -72,7 +72,7 @@ ir::Type Tensor::type() const {
 const ir::Value& Tensor::record() const {
   const Node& node = resolved();
   if (node.record) return node.record->value;
-  throw ValueError("a {} is no record whose fields are known", type().text())
+  throw ValueError("a {} is not a record with known fields", type().text())
       .at(Location::of_caller());
 }
 
@@ -80,7 +80,7 @@ const Array& Tensor::array_slow() const {
   const Node& node = resolved();
   if (node.traced) return array_at_present();
   if (!node.record) return node.array;
-  throw TypeError("a {} is a record, and no array", node.record->type.text())
+  throw TypeError("a {} is a record, not an array", node.record->type.text())
       .at(Location::of_caller())
       .hint("compute with its fields");
 }
@@ -93,8 +93,8 @@ Trace& trace_that_knows(const TracedValue& traced) {
   if (traced.scope->trace != nullptr) traced.scope->trace->note_unknown_read();
   throw ValueError("a {} has no value while {} is traced", traced.type.text(), traced.scope->name)
       .hint(
-          "compute with tensors only (where, cond and while_loop decide by values), or give the "
-          "value back and read it outside");
+          "compute with tensors only (where, cond and while_loop decide by values), or return the "
+          "value and read it outside");
 }
 
 }  // namespace

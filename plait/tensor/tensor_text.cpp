@@ -27,7 +27,7 @@ std::string formatted_scalar(std::string_view spec, const Tensor& x) {
     default: break;
   }
   throw TypeError("{} cannot be formatted by '{}'", x.type().text(), spec)
-      .hint("real and imag give the parts of complex numbers");
+      .hint("real and imag return the parts of complex numbers");
 }
 
 }  // namespace

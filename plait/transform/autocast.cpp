@@ -64,7 +64,7 @@ std::set<std::string> AutocastOptions::default_wide() {
 Autocast::Autocast(AutocastOptions options)
     : AutocastScope(&Autocast::cast), options_(std::move(options)) {
   if (options_.dtype != DType::bf16 && options_.dtype != DType::f16) {
-    throw TypeError("autocast: to {}; it rounds to bf16 or f16", name_of(options_.dtype))
+    throw TypeError("autocast: the dtype is {}, expected bf16 or f16", name_of(options_.dtype))
         .at(Location::of_caller());
   }
 }

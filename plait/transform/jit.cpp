@@ -165,7 +165,7 @@ void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
       const auto rank = static_cast<int64_t>(entry.kinds[i].rank);
       const int64_t axis = wanted.axis < 0 ? wanted.axis + rank : wanted.axis;
       if (axis < 0 || axis >= rank) {
-        throw ValueError("{}: {} has no axis {} that could be dynamic", options.name, path,
+        throw ValueError("{}: {} has no axis {}, which is declared dynamic", options.name, path,
                          wanted.axis);
       }
       const size_t at = place + static_cast<size_t>(axis);
@@ -183,7 +183,7 @@ void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
       found = true;
     }
     if (!found) {
-      throw ValueError("{}: no argument is called {}, whose size is to be dynamic", options.name,
+      throw ValueError("{}: unknown argument {}, whose size is declared dynamic", options.name,
                        leaf)
           .hint(fmt::format("the arguments are {}", fmt::join(call.paths(), ", ")));
     }
@@ -196,7 +196,7 @@ std::string Cache::State::explain_difference(const Entry& earlier, const Call& c
   const auto found = std::ranges::mismatch(kinds, call.leaves.all(), is_kind);
   const auto place = static_cast<size_t>(found.in1 - kinds.begin());
   if (place == kinds.size() || place == call.leaves.size()) {
-    return fmt::format("there are {} tensors, and were {}", call.leaves.size(), kinds.size());
+    return fmt::format("there are {} tensors, were {} before", call.leaves.size(), kinds.size());
   }
   return fmt::format("{} is {}", earlier.paths[place], call.leaves[place].type().text());
 }
@@ -253,7 +253,8 @@ Variant& Cache::State::new_variant(Entry& entry, std::span<const int64_t> sizes,
     if (entry.is_dynamic[i] || sizes[i] == first) continue;
     entry.is_dynamic[i] = true;
     if (why.empty()) {
-      why = fmt::format("the size {} is {}, and was {}", entry.symbols[i].text(), sizes[i], first);
+      why =
+          fmt::format("the size {} is {}, was {} before", entry.symbols[i].text(), sizes[i], first);
     }
   }
   entry.seen.emplace_back(sizes.begin(), sizes.end());
@@ -315,10 +316,10 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   }
   if (left != nullptr) {
     const size_t guard = outcomes.size() - 1;
-    found.why = fmt::format("the condition at {} came out {}", left->places[guard].text(),
+    found.why = fmt::format("the condition at {} was {}", left->places[guard].text(),
                             outcomes.back() ? "true" : "false");
   } else if (failing != nullptr) {
-    found.why = fmt::format("{} does not hold of the sizes", failing->text());
+    found.why = fmt::format("{} does not hold for the sizes", failing->text());
   }
   return found;
 }
@@ -366,7 +367,7 @@ void Cache::State::check_promised(const Variant& variant, std::span<const int64_
   variant.pattern.fits(sizes, numbers);
   const SizeFact* failing = nullptr;
   if (all_hold(variant.promised, variant.pattern, numbers, &failing)) return;
-  throw ShapeError("{}: {} was promised of the sizes, which are {}", options.name, failing->text(),
+  throw ShapeError("{}: {} was promised for the sizes, which are {}", options.name, failing->text(),
                    fmt::join(sizes, ", "))
       .at(Location::of_caller());
 }
@@ -462,7 +463,7 @@ std::optional<Outcome> Cache::State::with_numbers_if_refused(const Call& call, c
 Outcome Cache::State::run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used,
                                     EffectLog& log) {
   if (options.fullgraph) {
-    throw ValueError("{}: it uses a tape that was begun outside of it, which `fullgraph` rules out",
+    throw ValueError("{}: it uses a tape that was begun outside of it, which `fullgraph` forbids",
                      options.name)
         .at(used.place)
         .hint("begin with requires_grad inside, or take grad of the function");
@@ -471,7 +472,7 @@ Outcome Cache::State::run_with_tape(const Call& call, Entry& entry, const UsesOu
     const std::lock_guard lock(mutex);
     entry.is_run_by_host = entry.uses_outer_tape = true;
     note_retrace(
-        fmt::format("a tape that was begun outside is used at {}: its host code is run "
+        fmt::format("a tape that was begun outside is used at {}: its host code runs "
                     "at each call",
                     used.place.text()));
   }
@@ -487,19 +488,18 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   note_retrace(found.why);
   if (!recording.record) {
     entry.is_run_by_host = true;
-    note_retrace(
-        recording.has_failed
-            ? "host code catches an error of the library: it is run at each call"
-            : fmt::format("a number is taken out of a tensor at {}: its host code is run at "
-                          "each call",
-                          recording.read.text()));
+    note_retrace(recording.has_failed
+                     ? "host code catches an exception of Plait: it runs at each call"
+                     : fmt::format("host code reads a number from a tensor at {}: it runs at "
+                                   "each call",
+                                   recording.read.text()));
   } else {
     found.variant->records.add(recording.record);
     if (++entry.records >= options.max_paths) {
       entry.is_run_by_host = true;
       plait::log(LogArea::transform, LogLevel::warning,
-                 "{} has {} records, and is run by its host code from here on: {}", options.name,
-                 entry.records, found.why);
+                 "{} has {} records, and runs its host code at each call from now on: {}",
+                 options.name, entry.records, found.why);
     }
   }
 }
@@ -525,7 +525,7 @@ Outcome Cache::State::run_record(Call& call, const Record& record, EffectLog& lo
 
 Outcome Cache::State::run(Call call) {
   // Within a trace it is recorded as a function that the trace calls. An autocast from outside is
-  // no part of a record.
+  // not part of a record.
   if (options.disable) return run_by_host(call);
   if (Trace::current() != nullptr) {
     const Trace::Part part(options.name);
@@ -567,8 +567,8 @@ Outcome Cache::State::run(Call call) {
       return run_record(call, *found.record, log);
     } catch (const SideExit& exit) {
       if (exit.guard >= found.record->outcomes.size()) {
-        throw ValueError("{}: the backend \"{}\" says that guard {} does not hold, of {}",
-                         options.name, options.backend, exit.guard, found.record->outcomes.size());
+        throw ValueError("{}: the backend \"{}\" reports that guard {} of {} failed", options.name,
+                         options.backend, exit.guard, found.record->outcomes.size());
       }
       outcomes.assign(found.record->outcomes.begin(),
                       found.record->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
@@ -606,8 +606,8 @@ bool Cache::is_donated(size_t argument) const {
 void Cache::expect_donated_among(size_t arguments) const {
   for (const size_t number : state_->options.donate) {
     if (number < arguments) continue;
-    throw ValueError("{}: argument {} is to be donated, and there are {}, from 0 on",
-                     state_->options.name, number, arguments)
+    throw ValueError("{}: cannot donate argument {}: there are {}, from 0 on", state_->options.name,
+                     number, arguments)
         .at(Location::of_caller());
   }
 }

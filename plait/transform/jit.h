@@ -155,7 +155,7 @@ class Cache {
   JitStats stats() const;
   void expect_donated_among(size_t arguments) const;
   // Adds the tensors of an argument that is donated and passed as an rvalue (Argument is
-  // no reference).
+  // not a reference).
   template <class Argument>
   void add_donated(std::remove_reference_t<Argument>& argument, size_t number,
                    std::vector<Tensor*>& donated) const {
@@ -193,7 +193,7 @@ inline constexpr bool is_open =
 template <class F, class Run>
 inline constexpr bool is_open<Transformed<F, Run>> = is_open<F>;
 
-// True if the callable itself may hold tensors. If not, it is no part of the key: a cache belongs
+// True if the callable itself may hold tensors. If not, it is not part of the key: a cache belongs
 // to one callable.
 template <class F>
 inline constexpr bool may_have_tensors = !std::is_empty_v<F> && !std::is_pointer_v<F>;
@@ -204,11 +204,10 @@ inline constexpr bool may_have_tensors<Frozen<F>> = false;
 
 template <class F>
 class Jitted {
-  static_assert(
-      jits::is_open<F>,
-      "jit: this lambda captures something, which would go stale in silence: hand it over "
-      "as an argument, make it a field of a struct with operator(), or say "
-      "jit(frozen(f)) if it never changes");
+  static_assert(jits::is_open<F>,
+                "jit: this lambda captures something, whose changes jit would not see: pass it as "
+                "an argument, make it a field of a struct with operator(), or write jit(frozen(f)) "
+                "if it never changes");
 
  public:
   Jitted(F f, JitOptions options) : f_(std::move(f)), cache_(std::move(options)) {}

@@ -64,7 +64,7 @@ ir::Program grad(const ir::Program& program, std::span<const size_t> by,
   std::vector<Tensor> arguments = retrace.parameters;
   for (const size_t i : by) {
     if (i >= arguments.size()) {
-      throw ValueError("grad: @{} has {} parameters, no number {}", function.name(),
+      throw ValueError("grad: @{} has {} parameters, number {} is out of range", function.name(),
                        arguments.size(), i)
           .at(Location::of_caller());
     }
@@ -234,15 +234,14 @@ Builder::Builder(std::string name) : trace_(std::make_unique<Trace>(std::move(na
 Builder::~Builder() = default;
 
 Tensor Builder::placeholder(std::string_view type, std::string_view name) {
-  if (!trace_)
-    throw ValueError("placeholder: this builder is at its end").at(Location::of_caller());
+  if (!trace_) throw ValueError("placeholder: this builder is finished").at(Location::of_caller());
   const Tensor parameter = trace_->parameter(parse_whole(type, ir::parse_type), name);
   return is_inexact(parameter.dtype()) ? parameter.requires_grad() : parameter;
 }
 
 Session::Session(Builder& builder, std::span<const Tensor> results) {
   if (!builder.trace_) {
-    throw ValueError("Session: this builder is at its end").at(Location::of_caller());
+    throw ValueError("Session: this builder is finished").at(Location::of_caller());
   }
   scope_ = builder.trace_->scope();
   recorded_ = builder.trace_->finish(results);
@@ -252,7 +251,8 @@ Session::Session(Builder& builder, std::span<const Tensor> results) {
 
 ir::ValueId Session::value_of(const Tensor& tensor) const {
   if (!tensor.is_traced() || tensor.traced().scope != scope_) {
-    throw ValueError("run: a {} that is no value of this session's program", tensor.type().text())
+    throw ValueError("run: a {} that is not a value of this session's program",
+                     tensor.type().text())
         .at(Location::of_caller());
   }
   return recorded_.values[tensor.traced().value];
@@ -321,7 +321,7 @@ class SessionRun {
   void check_parameters(const std::vector<bool>& needed) const {
     for (ir::ValueId i = 0; i < function_.parameter_count(); ++i) {
       if (!needed[i] || values_[i]) continue;
-      throw ValueError("run: the placeholder {} is needed, and nothing is fed to it",
+      throw ValueError("run: the placeholder {} is needed, but nothing is fed to it",
                        function_.label(i))
           .at(Location::of_caller());
     }

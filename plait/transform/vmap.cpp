@@ -22,7 +22,7 @@ namespace {
 // Returns the axis counted from the front; IndexError if it is out of range.
 size_t place_of(const Tensor& tensor, int64_t axis, int64_t rank, std::string_view what) {
   if (axis >= -rank && axis < rank) return static_cast<size_t>(axis < 0 ? axis + rank : axis);
-  throw IndexError("vmap: axis {} of {}, a {}", axis, what, tensor.type().text())
+  throw IndexError("vmap: axis {} is out of range for {}, a {}", axis, what, tensor.type().text())
       .at(Location::of_caller());
 }
 
@@ -33,7 +33,7 @@ Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
     throw ValueError("vmap: a size of {}, expected 0 or more", lanes->number())
         .at(Location::of_caller());
   }
-  std::string first = "the size that is given";
+  std::string first = "the given size";
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!in[i]) continue;
     const std::string what = fmt::format("argument {}", i);
@@ -50,9 +50,9 @@ Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
         .at(Location::of_caller());
   }
   if (lanes) return *lanes;
-  throw ValueError("vmap: no argument says how many samples there are")
+  throw ValueError("vmap: the number of samples is unknown: no argument has a mapped axis")
       .at(Location::of_caller())
-      .hint("say it in the options: size");
+      .hint("pass it in the options: size");
 }
 
 }  // namespace

@@ -90,27 +90,27 @@ struct Way {
   std::string_view keyword, way;
 };
 constexpr Way kWays[] = {
-    {"requires_grad", "plait.grad(f)(x) needs no mark; .requires_grad() begins a tape"},
+    {"requires_grad", "plait.grad(f)(x) does not need it; x.requires_grad() begins a tape"},
     {"out", "results are new tensors: x = f(x)"},
-    {"inplace", "x = f(x): it gives another tensor"},
+    {"inplace", "x = f(x): it returns a new tensor"},
     {"log_target", "plait.kl_div_loss(x, target, log_target=True) is PyTorch's kl_div"},
     {"reduction", "plait.mean(x) or plait.sum(x) of the result; PyTorch's kl_div is kl_div_loss"},
     {"unbiased", "correction=1 for True, correction=0 for False"},
     {"rounding_mode", "plait.floor_divide(a, b), or plait.trunc(a / b)"},
     {"alpha", "write it as a product: a + alpha * b"},
-    {"return_indices", "the function whose name ends in _with_indices gives them too"},
-    {"return_index", "plait.unique_all(x) gives them too"},
-    {"return_inverse", "plait.unique_inverse(x) gives it too"},
-    {"return_counts", "plait.unique_counts(x) gives them too"},
-    {"as_tuple", "plait.nonzero(x) gives a tuple, plait.argwhere(x) a row for each"},
+    {"return_indices", "the function whose name ends in _with_indices returns them too"},
+    {"return_index", "plait.unique_all(x) returns them too"},
+    {"return_inverse", "plait.unique_inverse(x) returns it too"},
+    {"return_counts", "plait.unique_counts(x) returns them too"},
+    {"as_tuple", "plait.nonzero(x) returns a tuple, plait.argwhere(x) a row for each element"},
     {"order", "elements are always in row-major order"},
     {"memory_format", "elements are always in row-major order"},
     {"layout", "all tensors are dense"},
-    {"pin_memory", "there is one device, the CPU"},
-    {"generator", "give a key: plait.random.key(0)"},
+    {"pin_memory", "the only device is the CPU"},
+    {"generator", "pass a key: plait.random.key(0)"},
     {"size_average", "reduction='mean' or 'sum'"},
     {"kind", "sorting is stable"},
-    {"where", "plait.where(condition, x, 0) before"},
+    {"where", "use plait.where(condition, x, 0) before"},
     {"initial", "add it to the result, or plait.maximum(result, initial)"},
     {"dropout_p", "plait.dropout(x, p, key) of the result"},
     {"inputs", "plait.gradient(result, inputs)"},
@@ -118,23 +118,23 @@ constexpr Way kWays[] = {
 
 constexpr OtherMeaning kOtherMeanings[] = {
     {"max",
-     "for dim= PyTorch gives values and indices: axis= gives the values, argmax the indices"},
+     "with dim= PyTorch returns values and indices: axis= returns the values, argmax the indices"},
     {"min",
-     "for dim= PyTorch gives values and indices: axis= gives the values, argmin the indices"},
-    {"cummax", "for dim= PyTorch gives values and indices: axis= gives the values"},
-    {"cummin", "for dim= PyTorch gives values and indices: axis= gives the values"},
+     "with dim= PyTorch returns values and indices: axis= returns the values, argmin the indices"},
+    {"cummax", "with dim= PyTorch returns values and indices: axis= returns the values"},
+    {"cummin", "with dim= PyTorch returns values and indices: axis= returns the values"},
     {"sort",
-     "for dim= PyTorch gives values and indices, as sort_with_indices(x, axis=…) does; sort(x, "
-     "axis=…) gives the values"},
+     "with dim= PyTorch returns values and indices, as sort_with_indices(x, axis=…) does; sort(x, "
+     "axis=…) returns the values"},
     {"median",
-     "of two in the middle PyTorch takes the lower one, and NumPy the mean, as median(x, axis=…) "
-     "does"},
-    {"nanmedian",
-     "of two in the middle PyTorch takes the lower one, and NumPy the mean, as nanmedian(x, "
+     "of the two middle elements PyTorch returns the lower one, and NumPy the mean, as median(x, "
      "axis=…) does"},
-    {"std", "PyTorch divides by n - 1, and NumPy by n: say correction=1 or correction=0",
+    {"nanmedian",
+     "of the two middle elements PyTorch returns the lower one, and NumPy the mean, as "
+     "nanmedian(x, axis=…) does"},
+    {"std", "PyTorch divides by n - 1, and NumPy by n: pass correction=1 or correction=0",
      "correction"},
-    {"var", "PyTorch divides by n - 1, and NumPy by n: say correction=1 or correction=0",
+    {"var", "PyTorch divides by n - 1, and NumPy by n: pass correction=1 or correction=0",
      "correction"},
 };
 

@@ -13,8 +13,9 @@ namespace {
 // A number parameter is a constant: its derivative would silently be 0.
 void expect_no_derivative(const Tensor& x) {
   if (!is_followed(x)) return;
-  throw TypeError("expected a number, not {} that a derivative is taken by", x.type().text())
-      .hint("nothing is differentiated by this argument; x.item() gives a constant");
+  throw TypeError("expected a number, not {} with respect to which a derivative is computed",
+                  x.type().text())
+      .hint("this argument is not differentiable; x.item() returns a constant");
 }
 
 Scalar scalar_of(const Tensor& x) {
@@ -48,7 +49,7 @@ void read(nb::handle given, Rest& value) {
 
 void read(nb::handle given, Device&) {
   if (given.is_none() || nb::str(given).equal(nb::str("cpu"))) return;
-  throw DeviceError("there is no device '{}'; there is 'cpu'", nb::str(given).c_str());
+  throw DeviceError("unknown device '{}'; the only device is 'cpu'", nb::str(given).c_str());
 }
 
 void read(nb::handle given, PythonOperand& value) { value = PythonOperand(given); }
@@ -72,12 +73,12 @@ void read(nb::handle given, uint64_t& value) {
   const nb::object integer = nb::steal(PyNumber_Index(given.ptr()));
   if (!integer.is_valid()) {
     PyErr_Clear();
-    throw TypeError("expected a whole number, not {}", class_name_of(given));
+    throw TypeError("expected an integer, not {}", class_name_of(given));
   }
   value = PyLong_AsUnsignedLongLong(integer.ptr());
   if (PyErr_Occurred() == nullptr) return;
   PyErr_Clear();
-  throw ValueError("{} is not from 0 to 2^64 - 1", nb::str(given).c_str());
+  throw ValueError("{} is out of the range from 0 to 2^64 - 1", nb::str(given).c_str());
 }
 
 void read(nb::handle given, double& value) {
@@ -138,7 +139,7 @@ size_t choice_from(nb::handle given, std::span<const std::string_view> choices) 
   for (size_t i = 0; i < choices.size(); ++i) {
     if (name == choices[i]) return i;
   }
-  throw ValueError("'{}' is none of '{}'", name, fmt::join(choices, "', '"));
+  throw ValueError("'{}' is not one of '{}'", name, fmt::join(choices, "', '"));
 }
 
 nb::object shown(const Scalar& value) {

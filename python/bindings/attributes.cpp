@@ -87,7 +87,7 @@ ir::Attributes attributes_from(const ir::Primitive& primitive, const nb::kwargs&
     const std::string name = nb::str(key).c_str();
     const ir::AttributeField* field = schema ? schema->find(name) : nullptr;
     if (field == nullptr) {
-      throw TypeError("{}: there is no attribute {}; there are: {}", primitive.name, name,
+      throw TypeError("{}: unknown attribute {}; the attributes are: {}", primitive.name, name,
                       names_of_fields(schema))
           .at(Location::of_caller());
     }

@@ -60,7 +60,7 @@ class Given {
     }
   }
 
-  // Whether operands may be items whose numbers nobody asks for. float_power computes with the
+  // Whether operands may be items whose numbers are not needed. float_power computes with the
   // number in f64, whatever is beside it.
   void allow_recorded(bool may_be) {
     may_be_recorded_ = may_be && std::string_view(function_) != "float_power";
@@ -268,7 +268,7 @@ void add_one(nb::module_& module, const char* name, Result (*function)(Arguments
   constexpr size_t positional = (size_t{0} + ... + (Options<Arguments> ? 0 : 1));
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
-  if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
+  if (parameters.size() != all) nb::raise("%s: the table has other parameter names", name);
   Overload overload{call<Result, Arguments...>,
                     reinterpret_cast<AnyFunction>(function),
                     name,

@@ -24,7 +24,7 @@ void bind_collective_functions(nb::module_& m) {
   add_functions<Tensor(T, std::string_view, int64_t)>(
       m,
       {{"axis_shift", axis_shift,
-        "The value of the sample that is this many places before, cyclically."}},
+        "The value of the sample that is this many positions before, cyclically."}},
       arg("x"), arg("name"), arg("by"));
   add_functions<Tensor(std::string_view)>(
       m, {{"axis_index", axis_index, "The index of this sample along a named axis."}}, arg("name"));

@@ -69,7 +69,7 @@ int64_t integer_from(nb::handle object) {
   const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
   if (!integer.is_valid()) {
     PyErr_Clear();
-    throw TypeError("expected a whole number, not {}", class_name_of(object));
+    throw TypeError("expected an integer, not {}", class_name_of(object));
   }
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
@@ -156,10 +156,10 @@ PythonOperand::PythonOperand(nb::handle object) {
   else if (nb::hasattr(object, "__array_interface__"))
     tensor_ = borrow_numpy(object);
   else
-    throw TypeError("expected a tensor, a number or an array of NumPy, not {}",
+    throw TypeError("expected a tensor, a number or a NumPy array, not {}",
                     full_class_name_of(object))
         .at(Location::of_caller())
-        .hint("plait.asarray(x) makes a tensor of lists and of other libraries' arrays");
+        .hint("plait.asarray(x) converts lists and arrays of other libraries");
 }
 
 PythonOperand PythonOperand::recorded(nb::handle item) {

@@ -72,7 +72,9 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
 }
 // Stacks along a new first axis.
 Tensor between(const Tensor& start, const Tensor& stop, int64_t count, bool has_end) {
-  if (count < 0) throw ValueError("linspace: {} numbers", count).at(Location::of_caller());
+  if (count < 0)
+    throw ValueError("linspace: the count is {}, expected 0 or more", count)
+        .at(Location::of_caller());
   const DType dtype = inexact(common_dtype(start, stop));
   const DType wide = is_complex(dtype) ? DType::c128 : DType::f64;
   const Tensor from = astype(start, wide), to = astype(stop, wide);

@@ -176,7 +176,7 @@ bool damage_rule(Rules& rules, const std::string& kind, size_t operand) {
     if (!rules.batching.of) return false;
     rules.batching.of = damaged_batching_again;
   } else {
-    throw ValueError("no kind of damage: {}", kind);
+    throw ValueError("unknown kind of damage: {}", kind);
   }
   return true;
 }

@@ -83,7 +83,7 @@ DType dtype_of(const DlType& type) {
       return each.dtype;
     }
   }
-  refuse_buffer(fmt::format("Plait has no dtype for DLPack's code {} of {} bits, {} at a time",
+  refuse_buffer(fmt::format("Plait has no dtype for DLPack's code {} of {} bits with {} lanes",
                             type.code, type.bits, type.lanes));
 }
 
@@ -158,17 +158,17 @@ nb::object unversioned(Array array) {
 nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version, nb::handle device,
                       nb::handle copy) {
   if (!stream.is_none()) {
-    throw ValueError("__dlpack__: memory of the host has no stream, but {} is given",
+    throw ValueError("__dlpack__: host memory has no stream, but {} is given",
                      nb::repr(stream).c_str());
   }
   if (is_followed(x)) {
     refuse_buffer(
-        "a derivative follows the tensor, which another library would cut: x.detach() and "
-        "stop_gradient(x) say that none is wanted");
+        "the tensor is being differentiated, which another library would interrupt: use x.detach() "
+        "or stop_gradient(x) if no derivative is needed");
   }
   if (!device.is_none() && nb::cast<int64_t>(device[nb::int_(0)]) != kDlCpu) {
-    refuse_buffer(fmt::format("a tensor is in the memory of the host, and not on device {}",
-                              nb::repr(device).c_str()));
+    refuse_buffer(
+        fmt::format("a tensor is in host memory, not on device {}", nb::repr(device).c_str()));
   }
   const bool is_new = !max_version.is_none() && nb::cast<int64_t>(max_version[nb::int_(0)]) >= 1;
   const bool copies = copy.ptr() == Py_True;
@@ -199,7 +199,7 @@ std::vector<int64_t> sizes_of(const DlTensor& given, int64_t element_size) {
                               kMostDimensions));
   }
   if (given.rank == 0) return {};
-  if (given.sizes == nullptr) refuse_buffer("DLPack: the sizes are not there");
+  if (given.sizes == nullptr) refuse_buffer("DLPack: the sizes are missing");
   std::vector<int64_t> sizes(given.sizes, given.sizes + given.rank);
   int64_t bytes = element_size;  // as if every size were at least 1
   for (const int64_t size : sizes) {
@@ -235,7 +235,7 @@ Strided strided_of(const DlTensor& given, int64_t element_size) {
     if (__builtin_mul_overflow(given.strides[i], element_size, &stride)) refuse_sizes(result.sizes);
   }
   if (result.is_empty()) return result;
-  if (given.data == nullptr) refuse_buffer("DLPack: the memory is not there");
+  if (given.data == nullptr) refuse_buffer("DLPack: the memory is missing");
   constexpr uint64_t kLast = std::numeric_limits<int64_t>::max();
   const auto address = reinterpret_cast<uintptr_t>(given.data);
   if (address > kLast || given.byte_offset > kLast - address) {
@@ -268,14 +268,14 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if constexpr (std::is_same_v<Managed, DlVersioned>) {
     if (managed->major != 1) {
-      refuse_buffer(fmt::format("DLPack {}.{} is none that Plait reads: 1.0", managed->major,
+      refuse_buffer(fmt::format("DLPack {}.{} is not supported; Plait reads 1.0", managed->major,
                                 managed->minor));
     }
   }
   const DlTensor& tensor = managed->tensor;
   if (tensor.device.type != kDlCpu && tensor.device.type != kDlCudaHost &&
       tensor.device.type != kDlRocmHost) {
-    refuse_buffer("the array is not in the memory of the host: copy it there first");
+    refuse_buffer("the array is not in host memory: copy it there first");
   }
   const DType dtype = dtype_of(tensor.dtype);
   const Strided given = strided_of(tensor, size_of(dtype));
@@ -292,7 +292,7 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
       managed->deleter(managed);
     });
   }
-  if (!may_copy) refuse_buffer("the elements are not aligned: only a copy can be made");
+  if (!may_copy) refuse_buffer("the elements are not aligned: they can only be copied");
   return copied_elements(given, dtype);  // the capsule then releases the memory
 }
 
@@ -305,8 +305,7 @@ Tensor from_capsule(nb::handle capsule, bool may_copy) {
   if (PyCapsule_IsValid(raw, kUnversioned) != 0) {
     return take_over<DlManaged>(raw, kUnversioned, "used_dltensor", may_copy);
   }
-  throw TypeError("from_dlpack: {} is no capsule of DLPack that is unused",
-                  nb::repr(capsule).c_str());
+  throw TypeError("from_dlpack: {} is not an unused DLPack capsule", nb::repr(capsule).c_str());
 }
 
 }  // namespace

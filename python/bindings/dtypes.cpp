@@ -38,7 +38,7 @@ DType dtype_from(nb::handle object) {
       nb::str(numpy.attr("names")[nb::int_(0)]).equal(nb::str("key"))) {
     return DType::key;
   }
-  throw TypeError("NumPy's {} is no dtype of Plait", name);
+  throw TypeError("NumPy's {} is not a dtype of Plait", name);
 }
 
 namespace {

@@ -11,8 +11,8 @@ namespace {
 
 PyObject* refuse_call(PyObject*, PyObject*, PyObject*) {
   try {
-    throw TypeError("x.size is the number of elements, and no method")
-        .hint("x.shape gives the sizes, x.shape[0] that of one dimension");
+    throw TypeError("x.size is the number of elements, not a method")
+        .hint("x.shape has the sizes, x.shape[0] is that of one dimension");
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -156,11 +156,11 @@ std::string shown_call(const Overload& overload) {
   const size_t by_place = call.by_place - (count_of_spread(overload, call) - 1);
   if (by_place > places && !overload.rest) {
     if (overload.by_keyword != nullptr) {
-      throw TypeError("{}: takes no arguments by place", overload.name).hint(overload.by_keyword);
+      throw TypeError("{}: takes no positional arguments", overload.name).hint(overload.by_keyword);
     }
     const size_t own = overload.is_method ? 1 : 0;
-    throw refused(fmt::format("takes at most {} arguments by place, and {} are given", places - own,
-                              by_place - own));
+    throw refused(fmt::format("takes at most {} positional arguments, but {} are given",
+                              places - own, by_place - own));
   }
   for (size_t i = 0; i < std::min(by_place, places); ++i) is_given[i] = true;
   if (overload.rest) is_given[places] = true;
@@ -171,7 +171,7 @@ std::string shown_call(const Overload& overload) {
       nb::list names;
       for (const Parameter& each : parameters) names.append(each.key);
       if (way_without(name).empty() && nearest_name(name, names).empty()) {
-        throw refused(fmt::format("there is no argument '{}'", name));
+        throw refused(fmt::format("unknown argument '{}'", name));
       }
       throw no_argument(overload.name, name, names);
     }
@@ -180,10 +180,10 @@ std::string shown_call(const Overload& overload) {
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!is_given[i] && !parameters[i].standard.is_valid()) {
-      throw refused(fmt::format("{} is not given", parameters[i].name));
+      throw refused(fmt::format("{} is missing", parameters[i].name));
     }
   }
-  throw refused("takes no such None");
+  throw refused("does not accept None here");
 }
 
 // A keyword of PyTorch whose meaning would differ.
@@ -196,7 +196,7 @@ void expect_meaning(const Overload& overload, const CallOfPython& call, const Va
   for (size_t i = 0; i < call.named(); ++i) {
     const std::string name = nb::str(nb::handle(call.name(i))).c_str();
     if (!is_word_of_pytorch(name)) continue;
-    throw TypeError("{}: '{}' is PyTorch's word, whose {} gives something else", overload.name,
+    throw TypeError("{}: '{}' is PyTorch's name, whose {} returns something else", overload.name,
                     name, overload.name)
         .hint(other.way);
   }
@@ -208,10 +208,10 @@ void expect_shape_first(const Overload& overload, const CallOfPython& call) {
   if (!is_one_size(call.given[0]) && PyFloat_Check(call.given[0]) == 0) return;
   PyObject* second = call.given[1];
   if (PyLong_Check(second) == 0 && PyFloat_Check(second) == 0) return;
-  throw TypeError("{}: {} is in the place of the shape, and {} follows", overload.name,
+  throw TypeError("{}: expected a shape, not {} followed by {}", overload.name,
                   nb::repr(call.given[0]).c_str(), nb::repr(second).c_str())
       .at(Location::of_caller())
-      .hint(fmt::format("the shape comes first, and in brackets: plait.random.{}((3,), 0, 1)",
+      .hint(fmt::format("the shape is the first argument, a tuple: plait.random.{}((3,), 0, 1)",
                         overload.name));
 }
 
@@ -429,7 +429,7 @@ nb::object public_module_of(const nb::module_& module) {
 }  // namespace
 
 TypeError no_argument(std::string_view function, const std::string& name, nb::handle names) {
-  TypeError error("{}: there is no argument '{}'", function, name);
+  TypeError error("{}: unknown argument '{}'", function, name);
   const std::string_view way = way_without(name);
   if (!way.empty()) {
     error.set_hint(std::string(way));
@@ -474,7 +474,7 @@ namespace {
 nb::object method_of(nb::handle function, const std::string& name, std::optional<size_t> by_place,
                      std::optional<std::string> why) {
   if (Py_TYPE(function.ptr()) != function_type()) {
-    throw TypeError("_method: {} is no function of a table", nb::repr(function).c_str());
+    throw TypeError("_method: {} is not a function of a table", nb::repr(function).c_str());
   }
   const auto kept = [](const std::string& text) { return (new std::string(text))->c_str(); };
   FunctionObject& made = new_function(method_type(), nb::str("plait"));

@@ -210,7 +210,7 @@ void bind_shapes(nb::module_& m) {
       m,
       {{"reshape", reshape_of,
         "The elements in row-major order in another shape; one size may be -1, which is "
-        "computed."}},
+        "inferred."}},
       arg("x"), Parameter::spread("shape"), arg("copy") = nb::none());
   add_functions<Tensor(T, IntegerSpan)>(
       m, {{"permute_dims", permute_dims, "The dimensions in another order."}}, arg("x"),
@@ -281,15 +281,16 @@ Tensor roll_of(T x, IntegerSpan shift, const std::optional<std::vector<int64_t>>
 using SomeSizes = std::optional<std::vector<int64_t>>;
 Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSizes& sizes) {
   if (parts.has_value() == sizes.has_value()) {
-    throw TypeError("split: takes either `parts` or `size`")
-        .hint("split(x, 4) gives 4 parts, split(x, size=4) parts of 4");
+    throw TypeError("split: expected either `parts` or `size`")
+        .hint("split(x, 4) returns 4 parts, split(x, size=4) parts of 4");
   }
   if (parts) return split(x, *parts, axis);
   const int64_t length = x.shape(axis).number();
   std::vector<Dim> places;  // beginnings of the parts, except the first
   int64_t place = 0;
   for (const int64_t size : *sizes) {
-    if (size < (sizes->size() == 1 ? 1 : 0)) throw ValueError("split: a part of {}", size);
+    if (size < (sizes->size() == 1 ? 1 : 0))
+      throw ValueError("split: a part has the size {}, expected 0 or more", size);
     place += size;
     places.emplace_back(place);
   }
@@ -299,7 +300,7 @@ Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSize
     }
     if (places.back().number() >= length) places.pop_back();
   } else if (place != length) {
-    throw ShapeError("split: parts of {} together, of {} elements", place, length);
+    throw ShapeError("split: the parts have {} elements together, expected {}", place, length);
   } else {
     places.pop_back();
   }

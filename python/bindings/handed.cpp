@@ -31,10 +31,10 @@ void Handed::expect_other(nb::handle tensor) {
   const auto found = all_handed().find(tensor.ptr());
   if (found == all_handed().end()) return;
   throw TypeError(
-      "this tensor is an argument of {}: to assign into it would leave the caller's as it is",
+      "this tensor is an argument of {}: assigning into it would not change the caller's tensor",
       found->second)
       .at(Location::of_caller())
-      .hint("x = x.at[index].set(value) gives another tensor, which the function may return");
+      .hint("x = x.at[index].set(value) makes a new tensor, which the function may return");
 }
 
 }  // namespace plait::python

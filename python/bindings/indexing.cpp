@@ -17,7 +17,7 @@ constexpr int64_t kFar = int64_t{1} << 60;
 
 int64_t clamped(nb::handle number) {
   if (PyIndex_Check(number.ptr()) == 0) {
-    throw TypeError("index: a slice is of whole numbers, not {}", class_name_of(number));
+    throw TypeError("index: a slice needs integers, not {}", class_name_of(number));
   }
   const int64_t value = PyNumber_AsSsize_t(number.ptr(), nullptr);
   if (PyErr_Occurred() != nullptr) nb::raise_python_error();
@@ -76,8 +76,8 @@ Index index_from(nb::handle given) {
   if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) return list_from(given);
   if (nb::hasattr(given, "__array_interface__")) return array_from(given);
   if (PyIndex_Check(raw)) return number_from(given);
-  throw TypeError("index: {} is no index", class_name_of(given))
-      .hint("there are integers, slices, ..., None, and tensors of integers or of bool");
+  throw TypeError("index: {} is not an index", class_name_of(given))
+      .hint("expected integers, slices, ..., None, or tensors of integers or of bool");
 }
 
 Indices indices_from(nb::handle given) {
@@ -133,16 +133,16 @@ void bind_indexing(nb::class_<Tensor>& tensor) {
   using nb::arg;
   nb::class_<Indexed>(tensor, "Indexed", "x.at[index]: x with some elements changed.")
       .def("get", get, arg("default") = nb::none(),
-           "x[index], with the default for what is out of range if there is one.")
-      .def("set", changed<&IndexedTensor::set>, arg("value"), "x with the value there.")
+           "x[index], with the default, if given, for indices that are out of range.")
+      .def("set", changed<&IndexedTensor::set>, arg("value"), "x with the value at the index.")
       .def("add", changed<&IndexedTensor::add>, arg("value"),
-           "x with the value added there; as often as an element is named.")
+           "x with the value added at the index; repeatedly for repeated indices.")
       .def("multiply", changed<&IndexedTensor::multiply>, arg("value"),
-           "x multiplied by the value there; as often as an element is named.")
+           "x multiplied by the value at the index; repeatedly for repeated indices.")
       .def("min", changed<&IndexedTensor::min>, arg("value"),
-           "x with the lesser of its element and the value there.")
+           "x with the lesser of its element and the value at the index.")
       .def("max", changed<&IndexedTensor::max>, arg("value"),
-           "x with the greater of its element and the value there.");
+           "x with the greater of its element and the value at the index.");
   nb::class_<At>(tensor, "At", "x.at, which takes an index in brackets.")
       .def(
           "__getitem__",

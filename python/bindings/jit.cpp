@@ -98,7 +98,7 @@ JitMode mode_from(const std::string& name) {
   if (name == "default") return JitMode::plain;
   if (name == "fast_compile") return JitMode::fast_compile;
   if (name == "max_autotune") return JitMode::max_autotune;
-  throw ValueError("jit: there is no mode \"{}\"", name)
+  throw ValueError("jit: unknown mode \"{}\"", name)
       .at(Location::of_caller())
       .hint("the modes are default, fast_compile and max_autotune");
 }

@@ -61,7 +61,7 @@ void read(nb::handle given, MatrixNormOrder& order) {
   else if (std::isinf(magnitude))
     order.norm_ = number > 0 ? MatrixNorm::infinity : MatrixNorm::least_infinity;
   else
-    throw ValueError("{} is none of 'fro', 'nuc', 1, -1, 2, -2, inf and -inf", number);
+    throw ValueError("{} is not one of 'fro', 'nuc', 1, -1, 2, -2, inf and -inf", number);
 }
 
 namespace {
@@ -104,7 +104,8 @@ void bind_factors(nb::module_& m) {
         "A. Differentiable where eigenvalues differ; with equal ones, first derivatives of "
         "functions that treat these alike."},
        {"eig", eig,
-        "Eigenvalues and eigenvectors of a square matrix; complex, in no order. Differentiable "
+        "Eigenvalues and eigenvectors of a square matrix; complex, in no specific order. "
+        "Differentiable "
         "where eigenvalues differ."}},
       arg("a"));
   add_functions<Schur(T, SchurForm)>(
@@ -329,7 +330,7 @@ void bind_linalg(nb::module_& module) {
 }
 
 void bind_fft(nb::module_& module) {
-  nb::module_ fft = module.def_submodule("fft", "Fourier transforms of any length, as NumPy's.");
+  nb::module_ fft = module.def_submodule("fft", "Fourier transforms of any length, like NumPy's.");
   bind_fourier(fft);
 }
 

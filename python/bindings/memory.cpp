@@ -15,7 +15,7 @@ void bind_memory_statistics(nb::module_& module) {
         const MemoryStatistics now = memory_statistics();
         return type(now.live_bytes, now.peak_bytes, cached_memory());
       },
-      "The bytes that tensors hold now, their peak, and the bytes that are cached for later.");
+      "The bytes that tensors occupy now, their peak, and the bytes that are cached for reuse.");
   module.def("reset_peak_memory", reset_peak_memory, "Resets the peak to the live bytes.");
   module.def("release_cached_memory", release_cached_memory,
              "Returns cached memory to the system.");

@@ -86,7 +86,8 @@ void bind_activations(nb::module_& m) {
 
 Tensor dropout_of(T x, double probability, T key, T keep) {
   if (key && keep) {
-    throw ValueError("dropout: the key and `keep` both say which elements stay").hint("give one");
+    throw ValueError("dropout: the key and `keep` both determine which elements are kept")
+        .hint("pass only one");
   }
   if (keep) return dropout(x, keep, probability);
   return key ? dropout(x, probability, key) : dropout(x, probability);

@@ -55,7 +55,7 @@ PythonProgram gradient_of(const PythonProgram& program, const std::vector<int64_
                           bool with_value, std::vector<std::string> stop_gradients) {
   std::vector<size_t> places;
   for (const int64_t place : by) {
-    if (place < 0) throw ValueError("grad: there is no parameter {}", place);
+    if (place < 0) throw ValueError("grad: unknown parameter {}", place);
     places.push_back(static_cast<size_t>(place));
   }
   const ProgramGradOptions options{with_value, std::move(stop_gradients)};

@@ -43,7 +43,7 @@ Tensor key_of(const Seeds& seeds) {
 
 Dim count_of(const Scalar& scalar) {
   if (scalar.kind() == ScalarKind::integer) return scalar.size();
-  throw TypeError("choice: takes a tensor, or how many there are to choose from")
+  throw TypeError("choice: expected a tensor, or the number of integers to choose from")
       .at(Location::of_caller());
 }
 // A number means a choice among the integers below it.
@@ -211,7 +211,7 @@ void bind_floating_with_parameters(nb::module_& m) {
   add_drawn<Tensor(O, O, O, OptionalShape, OptionalDType)>(
       m,
       {{"triangular", triangular, triangular,
-        "The triangular distribution: its density rises linearly up to the mode and falls behind "
+        "The triangular distribution: its density rises linearly up to the mode and falls after "
         "it."}},
       arg("low"), arg("mode"), arg("high"), shape, dtype);
 }

@@ -24,13 +24,14 @@ const Registered* registered_as(PyTypeObject* type) {
 nb::tuple Registered::flattened(nb::handle value) const {
   const nb::object flat = flatten(value);
   if (!nb::isinstance<nb::tuple>(flat) || nb::len(flat) != 2) {
-    throw TypeError("tree.register: flatten of {} gives {}, expected (children, static)",
+    throw TypeError("tree.register: flatten of {} returns {}, expected (children, static)",
                     class_name_of(value), nb::repr(flat).c_str());
   }
   const nb::object children = flat[nb::int_(0)];
   if (PyDict_Check(children.ptr()) == 0 && !is_sequence(children)) {
-    throw TypeError("tree.register: flatten of {} gives {} as children, expected a list or a dict",
-                    class_name_of(value), class_name_of(children));
+    throw TypeError(
+        "tree.register: flatten of {} returns {} as children, expected a list or a dict",
+        class_name_of(value), class_name_of(children));
   }
   return nb::borrow<nb::tuple>(flat);
 }

@@ -528,10 +528,9 @@ bool Structure::equals(const Structure& other) const {
       Walk(*this).visit_ends("", [&](const Node& node, const std::string& its) {
         if (&node == wanted) path = its;
       });
-      throw TypeError("{} is a {}, of which two cannot be compared: {}",
-                      path.empty() ? "a tree" : path, class_name_of(a.constant),
-                      nb::str(error.value()).c_str())
-          .hint("let == of that class give a bool, or keep one object in both trees");
+      throw TypeError("{} is a {}, which cannot be compared: {}", path.empty() ? "a tree" : path,
+                      class_name_of(a.constant), nb::str(error.value()).c_str())
+          .hint("let == of that class return a bool, or use one object in both trees");
     }
   }
   return true;
@@ -556,8 +555,8 @@ Py_hash_t Structure::hash(const std::string& prefix) const {
         if (&each == &node) path = its;
       });
       throw TypeError(
-          "{} is a {}, which is no tensor and cannot be hashed: jit could not tell "
-          "whether it is another one next time",
+          "{} is a {}, which is not a tensor and cannot be hashed: jit could not detect a "
+          "different one at the next call",
           path, class_name_of(node.constant))
           .at(Location::of_caller());
     }

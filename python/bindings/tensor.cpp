@@ -57,14 +57,14 @@ bool is_short(const Tensor& x) {
 }
 bool is_short(const Operand& x) { return !x.is_tensor() || is_short(x.tensor()); }
 
-// Whether an object that is no operand is meant as one: a tensor of another library, or a list in a
-// comparison, which Python would find unequal without a word.
+// Whether an object that is not an operand is meant as one: a tensor of another library, or a list
+// in a comparison, which Python would find unequal without a word.
 bool is_meant_as_operand(nb::handle other, bool compares) {
   if (PyList_Check(other.ptr()) || PyTuple_Check(other.ptr())) return compares;
   return nb::hasattr(other, "__dlpack__") && !nb::hasattr(other, "__array_interface__");
 }
 
-// What else is no operand leaves the operation to the other object's class.
+// All other objects that are not operands leave the operation to the other object's class.
 nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected,
                           bool compares) {
   if (is_item(other)) return nb::borrow(Py_NotImplemented);
@@ -114,7 +114,7 @@ void bind_operators(nb::class_<Tensor>& tensor) {
 // The single element, as a Python bool, int, float or complex.
 nb::object item(const Tensor& x) {
   const DType dtype = x.dtype();
-  if (is_key(dtype)) throw TypeError("a key is no number").at(Location::of_caller());
+  if (is_key(dtype)) throw TypeError("a key is not a number").at(Location::of_caller());
   const Element element = x.array().element();
   switch (kind_of(dtype)) {
     case DTypeKind::boolean: return nb::bool_(element.integer != 0);
@@ -176,7 +176,7 @@ Dim remainder(Dim a, Dim b) {
   return mod(a, b);
 }
 
-// A bool where somebody knows the sizes, which leaves a guard; else a bool[], for tests of loops
+// A bool if the sizes are known, which leaves a guard; else a bool[], for tests of loops
 // and branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {
@@ -227,25 +227,24 @@ void bind_dims(nb::module_& module) {
       .def("__repr__", [](Dim a) { return a.text(); });
   module.def(
       "symbol", [](const std::string& name) { return Dim::symbol(name); }, nb::arg("name"),
-      "A size that is known by its name only.");
+      "A symbolic size with this name.");
 }
 
 }  // namespace
 
 void bind_tensor(nb::module_& module) {
   bind_dims(module);
-  nb::class_<Tensor> tensor(
-      module, "Tensor",
-      "An array of numbers of one dtype. x[i] = y gives this object other numbers, and what was "
-      "made of it before keeps its own.",
-      nb::is_weak_referenceable());
+  nb::class_<Tensor> tensor(module, "Tensor",
+                            "An array of elements of one dtype. x[i] = y changes the elements of "
+                            "this object only: results computed from it before keep theirs.",
+                            nb::is_weak_referenceable());
   tensor
       .def("__init__",
            [](Tensor*, const nb::args&, const nb::kwargs&) {
-             throw TypeError("plait.Tensor is made by no call of its own")
+             throw TypeError("plait.Tensor cannot be called")
                  .hint(
-                     "plait.tensor([1.0, 2.0]) makes one of numbers, plait.zeros((2, 3)) of a "
-                     "shape");
+                     "plait.tensor([1.0, 2.0]) makes a tensor of numbers, plait.zeros((2, 3)) one "
+                     "of a shape");
            })
       .def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
       .def_prop_ro("shape", [](const Tensor& x) { return to_python(x.shape()); })
@@ -254,7 +253,7 @@ void bind_tensor(nb::module_& module) {
       .def_prop_ro("is_traced", [](const Tensor& x) { return x.is_traced(); })
       .def_prop_ro("is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); })
       .def("item", item_for_host,
-           "The one element as a number of Python; where it is recorded, as what may be compared "
+           "The only element as a Python number; if it is recorded, an object that may be compared "
            "without being read.")
       .def("_read", item)
       .def("_array_interface", array_interface)
@@ -277,7 +276,7 @@ void bind_tensor(nb::module_& module) {
       .def("__index__",
            [](const Tensor& x) {
              if (is_integer(x.dtype())) return item(x);
-             throw TypeError("an index is a whole number, not {}", x.type().text())
+             throw TypeError("an index is an integer, not {}", x.type().text())
                  .at(Location::of_caller());
            })
       .def("__len__",
@@ -293,12 +292,12 @@ void bind_tensor(nb::module_& module) {
             x = x.requires_grad();
             return nb::borrow(self);
           },
-          "This object as the beginning of what a tape follows.")
+          "Marks this object as one that a tape follows.")
       .def("_share", [](const Tensor& x) { return Tensor(x); })
       .def("_copied",
            [](const Tensor& x) { return computed([&] { return Tensor(x.array().copy()); }); })
       .def("__iter__", [](const Tensor& x) {
-        if (x.rank() == 0) throw TypeError("a tensor without dimensions has no parts");
+        if (x.rank() == 0) throw TypeError("a tensor without dimensions cannot be iterated over");
         return nb::iter(to_python(computed([&] { return unstack(x); })));
       });
   bind_operators(tensor);

@@ -29,7 +29,7 @@ namespace {
 template <class Level>
 struct Followed {
   Level level;
-  Handed handed{"a function whose derivative is taken"};
+  Handed handed{"a function that is differentiated"};
 
   void close() {
     level.close();
@@ -47,7 +47,7 @@ void bind_levels(nb::module_& module) {
   nb::class_<Handed>(module, "_HandedCopies")
       .def("__init__",
            [](Handed* self) {
-             new (self) Handed("a jitted function, which has a copy of NumPy's array");
+             new (self) Handed("a jitted function, which has a copy of the NumPy array");
            })
       .def("add", &Handed::add);
   nb::class_<FollowedPullback>(module, "_Pullback")
@@ -229,10 +229,10 @@ void bind_vmap(nb::module_& module) {
 std::optional<Checkpoints> checkpoints_from(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Checkpoints>(object)) return nb::cast<Checkpoints>(object);
-  throw TypeError("checkpoints: {} is not what `checkpoints` gives",
+  throw TypeError("checkpoints: expected a result of `checkpoints`, not {}",
                   nb::cast<std::string>(nb::str(object)))
       .at(Location::of_caller())
-      .hint("write checkpoints=plait.checkpoints(every=100)");
+      .hint("pass checkpoints=plait.checkpoints(every=100)");
 }
 
 void bind_control(nb::module_& module) {
@@ -395,7 +395,7 @@ void bind_transforms(nb::module_& module) {
   tensor
       .def(
           "requires_grad", [](const Tensor& x) { return x.requires_grad(); },
-          "A tensor with the same numbers, whose gradient backward() computes.")
+          "A tensor with the same elements, whose gradient backward() computes.")
       .def(
           "backward",
           [](const Tensor& x, nb::handle cotangent, bool create_graph, bool retain_graph) {
@@ -415,7 +415,7 @@ void bind_transforms(nb::module_& module) {
           "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Resets the gradient.")
       .def(
           "detach", [](const Tensor& x) { return x.detach(); },
-          "The same numbers, without derivatives.")
+          "The same elements, without derivatives.")
       .def(
           "register_hook",
           [](const Tensor& x, nb::object hook) { return register_hook(x, hook_from(hook)); },

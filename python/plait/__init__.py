@@ -12,7 +12,7 @@ _PACKAGES = {"libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw":
 def _say_what_is_missing(error):
     name = str(error).split(".so")[0]
     if name in _PACKAGES and "cannot open shared object file" in str(error):
-        raise ImportError(f"Plait needs {str(error).split(':')[0]}, of the Debian package {_PACKAGES[name]}\n  hint: apt install "
+        raise ImportError(f"Plait needs {str(error).split(':')[0]}, from the Debian package {_PACKAGES[name]}\n  hint: apt install "
                           f"{_PACKAGES[name]}", name="plait") from error
 
 

@@ -30,7 +30,7 @@ def eval(*trees):  # noqa: A001: MLX's
     """
     for path, leaf in leaves_with_paths(trees):
         if isinstance(leaf, _core.Tensor) and leaf.is_traced:
-            raise errors.ValueError(f"eval: {path} is being recorded, and has no numbers yet")
+            raise errors.ValueError(f"eval: {path} is being recorded, and has no values yet")
 
 
 def cumulative_sum(x, axis=None, dtype=None, include_initial=False):

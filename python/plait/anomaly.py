@@ -21,7 +21,7 @@ def check_finite(x, name=""):
       hint: ...
     """
     if not isinstance(name, str):
-        raise errors.TypeError(f"check_finite: name: expected a text, not {type(name).__name__}")
+        raise errors.TypeError(f"check_finite: name: expected a string, not {type(name).__name__}")
     leaves, structure = _core._flatten(x, numbers=True)
     for path, leaf in zip(structure.paths, leaves):
         if not isinstance(leaf, int):
@@ -31,7 +31,7 @@ def check_finite(x, name=""):
 
 def _open(nan, inf):
     if _core._is_tracing():
-        raise errors.TypeError("detect_anomaly: says how a call computes, and is no part of what is recorded\n"
+        raise errors.TypeError("detect_anomaly: it applies to calls, and cannot be recorded\n"
                                "  hint: put it around the call of the jitted or traced function")
     return _core._detect_anomaly(nan, inf)
 
@@ -50,7 +50,7 @@ class detect_anomaly(Scope):
     ...     plait.grad(lambda x: plait.sum(plait.sqrt(x)))(plait.tensor([4.0, 0.0]))
     Traceback (most recent call last):
         ...
-    plait.errors.CheckError: CheckError: divide...: gave 1 inf among 2 elements, the first at [1], ... in the backward pass of sqrt ...
+    plait.errors.CheckError: CheckError: divide...: returned 1 inf among 2 elements, the first at [1], ... in the backward pass of sqrt ...
       hint: ...
     """
 

@@ -1,4 +1,4 @@
-"""Transforms of what holds weights: `remat(layer)`, `vmap(layer)` and `jit(layer)` are trees, of the layer, and so is
+"""Transforms as trees: `remat(layer)`, `vmap(layer)` and `jit(layer)` are trees with the weights of the layer, and so is
 `functools.partial(f, weight)`."""
 
 import dataclasses
@@ -9,12 +9,12 @@ from .tree import register
 
 
 def is_tree(function):
-    """Whether what is called is a tree itself: a Module, say."""
+    """True if the callable is a tree itself, for example a Module."""
     return _core._children(function) is not None
 
 
 class Applied:
-    """A transform of a tree that can be called: `how` says which, and is part of the structure."""
+    """A transform of a tree that can be called: `how` is the transform, and is part of the structure."""
 
     def __init__(self, function, how):
         self.function, self.how = function, how
@@ -33,7 +33,7 @@ class Applied:
 
 @dataclasses.dataclass(frozen=True)
 class How:
-    """A transform by its name and what it was told: `transform(function, **options)` gives the function."""
+    """A transform by its name and its options: `transform(function, **options)` returns the function."""
 
     name: str
     transform: object

@@ -58,7 +58,7 @@ def _array_namespace(self, /, *, api_version=None):
     import plait
 
     if api_version is not None and api_version not in VERSIONS:
-        raise errors.ValueError(f"there is no Array API {api_version!r} here, but {', '.join(VERSIONS)}")
+        raise errors.ValueError(f"unknown version {api_version!r} of the Array API; the versions are {', '.join(VERSIONS)}")
     return plait
 
 

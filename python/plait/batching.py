@@ -11,23 +11,23 @@ from .tree import flatten
 
 
 def _axes_of(what, axes, tree):
-    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of such that the tree begins with."""
+    """The axis of each leaf of the tree: `axes` is an integer or None, or a tree of them that is a prefix of the tree."""
     if axes is None or isinstance(axes, int):
         return [axes for _ in flatten(tree)[0]]
     node, others = _core._children(tree), _core._children(axes)
     if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
-        raise errors.ValueError(f"vmap: {what}={axes!r} is another tree than {flatten(tree)[1]}")
+        raise errors.ValueError(f"vmap: {what}={axes!r} differs in structure from {flatten(tree)[1]}")
     return [axis for (_, child), (_, below) in zip(node, others) for axis in _axes_of(what, below, child)]
 
 
 def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
-    """A function of one sample as a function of many, which lie along an axis, and are computed all at once.
+    """A function of one sample as a function of many, which are along an axis and are computed together.
 
-    The axes are integers, None for what is the same for all samples, or trees of both, as the arguments (a tuple) and
-    the result are. `size` is the number of samples, needed where no argument says it. The function is recorded once,
-    for one sample: what it computes has no numbers then. Along an axis that has a name it may bring together what the
-    samples have: all_reduce_sum(x, "batch"), axis_index("batch") and so on. What is given by name is the same for all
-    samples, and so is a Module that takes the place of the function: vmap of it is a tree, of the Module.
+    The axes are integers, None for arguments that are the same for all samples, or trees of both, as the arguments (a tuple) and
+    the result are. `size` is the number of samples, needed if no argument has an axis. The function is recorded once,
+    for one sample: its tensors have no values then. Along a named axis it may combine the values of all
+    samples: all_reduce_sum(x, "batch"), axis_index("batch") and so on. Keyword arguments are the same for all
+    samples, and so is a Module that is passed as the function: vmap of it is a tree, of the Module.
 
     >>> plait.vmap(plait.dot, in_axes=(0, None))(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([1.0, 1.0]))
     [3. 7.] : f32[2]
@@ -74,12 +74,12 @@ def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own
 
 
 def _expect_no_axes(keywords):
-    """What is given by name is the same for all samples. JAX takes tensors apart there, PyTorch does not."""
+    """Keyword arguments are the same for all samples. JAX maps them along the first axis, PyTorch does not."""
     for name, value in keywords.items():
         if any(len(leaf.shape) for leaf in flatten(value)[0]):
             raise errors.TypeError.with_hint(
-                f"vmap: {name} is given by name, and holds a tensor with axes: JAX takes it apart along the first one, PyTorch gives all of it "
-                "to each sample", "give it by place, where in_axes says which: in_axes=(0, None) gives the second to all")
+                f"vmap: {name} is a keyword argument with axes: JAX maps it along the first one, PyTorch passes all of it "
+                "to each sample", "pass it by position, with its axis in in_axes: in_axes=(0, None) passes all of the second to each sample")
 
 
 def _expect_axes(leaves, axes, paths, count, own):
@@ -89,5 +89,5 @@ def _expect_axes(leaves, axes, paths, count, own):
         place, _, rest = path.partition(".")
         form = f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
         way = tuple(None if i == int(place) else 0 for i in range(own, count))
-        raise errors.IndexError.with_hint(f"vmap: axis {axis} of argument {int(place) - own}{rest and f', {rest}'}, a {form}",
-                                          f"in_axes={way} gives it to all samples as it is")
+        raise errors.IndexError.with_hint(f"vmap: axis {axis} is out of range for argument {int(place) - own}{rest and f', {rest}'}, a {form}",
+                                          f"in_axes={way} passes all of it to each sample")

@@ -1,4 +1,4 @@
-"""Buffers: what a model holds that is not trained, and is part of it otherwise."""
+"""Buffers: tensors of a model that are not trained."""
 
 from . import _core, errors
 
@@ -7,8 +7,8 @@ _MARK = "_buffers"  # the attribute of a Module that has their names
 
 class Buffer:
     """Marks an attribute of a Module as not trained: a mask, a table, running statistics, a frozen model. The attribute
-    is x itself, a tensor or a tree of tensors, and is part of the model in all but training: `grad` and `value_and_grad`
-    give None for it, and optimizers leave it as it is. What is assigned to the name later is a buffer too.
+    is x itself, a tensor or a tree of tensors, and is part of the model except for training: `grad` and `value_and_grad`
+    return None for it, and optimizers do not change it. What is assigned to the name later is a buffer too.
 
     >>> class Masked(plait.Module):
     ...     def __init__(self):
@@ -34,13 +34,13 @@ NONE = Names()
 
 
 def set_attribute(module, name, value):
-    """Module.__setattr__: notes what is a buffer."""
+    """Module.__setattr__: marks buffers."""
     if type(value) is Buffer:
         _mark(module, name)
         value = _tensors_in(value.value)
     elif type(value) is not _core.Tensor and _is_of_arrays(module, name, value):
         _mark(module, name)
-    elif name in module._buffers and _arrays(vars(module).get(name)):  # which is a buffer for as long as it is NumPy's
+    elif name in module._buffers and _arrays(vars(module).get(name)):  # a buffer as long as it is a NumPy array
         _unmark(module, name)
     object.__setattr__(module, name, value)
 
@@ -62,7 +62,7 @@ def _unmark(module, name):
 
 
 def _tensors_in(tree):
-    """The tree, with tensors in the place of NumPy's arrays and of numbers."""
+    """The tree, with tensors instead of NumPy arrays and numbers."""
     from .interop import asarray
 
     leaves, structure = _core._flatten(tree, numbers=_core._children(tree) is None)
@@ -75,7 +75,7 @@ def _arrays(value):
 
 
 def _is_of_arrays(module, name, value):
-    """Whether its leaves are NumPy's arrays, alone or in a list, a tuple or a dict: they are constant."""
+    """True if its leaves are NumPy arrays, alone or in a list, a tuple or a dict: they are constant."""
     if type(value) not in (list, tuple, dict) and not hasattr(value, "__array_interface__"):
         return False
     leaves, structure = _core._flatten(value)
@@ -87,13 +87,13 @@ def _is_of_arrays(module, name, value):
     if found and len(found) < len(leaves):
         path = next(path for path, leaf in zip(structure.paths, leaves) if not isinstance(leaf, _core.Tensor))
         raise errors.TypeError.with_hint(
-            f"{what} has arrays of NumPy, which are constant, beside tensors, which are trained: {path} is one",
-            "plait.asarray(a) makes a weight of one; keep constants as an attribute of their own")
+            f"{what} has NumPy arrays, which are constant, beside tensors, which are trained: {path} is one",
+            "plait.asarray(a) makes it a weight; store constants in a separate attribute")
     return bool(found)
 
 
 def of_structure(structure):
-    """For each leaf of a tree whether it is a buffer of a Module."""
+    """For each leaf of a tree, whether it is a buffer of a Module."""
     marked = {f"{path.removesuffix(_MARK)}{name}" for path, value in structure._objects() if type(value) is Names for name in value}
     if not marked:
         return [False] * len(structure)

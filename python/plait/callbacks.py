@@ -24,6 +24,6 @@ def callback(function, *operands, results=()):
     types = [results] if is_one else list(results)
     for each in types:
         if not _is_one(each):
-            raise errors.TypeError(f"callback: results: expected a tensor, a Spec or a type as text, not {type(each).__name__}")
+            raise errors.TypeError(f"callback: results: expected a tensor, a Spec or a type as a string, not {type(each).__name__}")
     given = _core._callback(function, is_one, [asarray(each) for each in operands], types)
     return given[0] if is_one else given if types else None

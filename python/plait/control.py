@@ -20,7 +20,7 @@ class _Results:
         if self.structure is None:
             self.structure = structure
         elif structure != self.structure:
-            raise errors.TypeError(f"{self.what} give different trees: {self.structure} and {structure}")
+            raise errors.TypeError(f"{self.what} return different trees: {self.structure} and {structure}")
         return leaves
 
     def tree(self, leaves):
@@ -111,7 +111,7 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         def step(given):
             before = carry_structure.unflatten(carry.spread(given[:count]))
             each = slice_structure.unflatten(given[count:])
-            leaves = results.leaves(tuple(pair_of(body(before, each), "scan: the body gives (carry, something)")))
+            leaves = results.leaves(tuple(pair_of(body(before, each), "scan: expected a body that returns (carry, output)")))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
         given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
@@ -173,12 +173,12 @@ def _bounds(*bounds):
     bounds = [asarray(bound) for bound in bounds]
     for bound in bounds:
         if bound.ndim or bound.dtype.kind != "integer":
-            raise errors.TypeError(f"for_loop: a bound is {bound.dtype.name}{list(bound.shape)}, expected a whole number")
+            raise errors.TypeError(f"for_loop: a bound is {bound.dtype.name}{list(bound.shape)}, expected an integer")
     return [_core.astype(bound, _core.i64) for bound in bounds]
 
 
 def associative_scan(function, elements, axis=0, reverse=False):
-    """Prefix scan of an associative function along an axis: function(a, b) receives many pairs at once. With
+    """Prefix scan of an associative function along an axis: function(a, b) receives many pairs together. With
     `reverse` it begins at the last element, and b comes before a in `elements`, as in JAX.
 
     >>> plait.associative_scan(plait.add, plait.tensor([1.0, 2.0, 3.0]))

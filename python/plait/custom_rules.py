@@ -7,7 +7,7 @@ from . import _core, errors
 from .interop import asarray
 from .transforms import _chosen, _tangents, _tensors, _with_tensors, pair_of
 
-_LEAF = _core.zeros(())  # takes the place of a tensor where only the structure matters
+_LEAF = _core.zeros(())  # represents a tensor where only the structure matters
 
 
 class _Custom:
@@ -16,7 +16,7 @@ class _Custom:
     def __init__(self, function, nondiff_argnums=()):
         functools.update_wrapper(self, function)
         self._function = function
-        if not hasattr(self, "__name__"):  # a partial or a Module has none
+        if not hasattr(self, "__name__"):  # a partial or a Module has no name
             self.__name__ = type(function).__name__
         self._fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
@@ -28,8 +28,8 @@ class _Custom:
             bound.apply_defaults()
             arguments = bound.args
             if bound.kwargs:
-                raise errors.TypeError(f"{self.__name__}: {', '.join(bound.kwargs)} can be given by keyword only, and a function with "
-                                       "a rule of its own takes arguments by their places")
+                raise errors.TypeError(f"{self.__name__}: {', '.join(bound.kwargs)} must be passed by keyword, but a function with "
+                                       "a custom rule takes positional arguments only")
         fixed = dict.fromkeys(_chosen("custom rule", self._fixed, len(arguments))[0])
         for i in fixed:
             fixed[i] = arguments[i]
@@ -54,8 +54,8 @@ class _Custom:
     def _rule(self, name):
         rule = vars(self).get(name)
         if rule is None:
-            raise errors.ValueError(f"{self.__name__} has no rule for its derivative yet: write {self.__name__}."
-                                    f"{self._how_to_say_it}")
+            raise errors.ValueError(f"{self.__name__} has no rule for its derivative yet: define {self.__name__}."
+                                    f"{self._how_to_define_it}")
         return rule
 
 
@@ -80,7 +80,7 @@ class custom_vjp(_Custom):
     1. : f32[]
     """
 
-    _how_to_say_it = "defvjp(forward, backward)"
+    _how_to_define_it = "defvjp(forward, backward)"
     _follow, _record = staticmethod(_core._follow_vjp), staticmethod(_core._record_vjp)
 
     def defvjp(self, forward, backward):
@@ -93,7 +93,7 @@ class custom_vjp(_Custom):
 
         def forward(leaves):
             result, kept = pair_of(run_forward(*_with_fixed(structure.unflatten(leaves), fixed)),
-                                   f"{self.__name__}: its forward gives (result, kept)")
+                                   f"{self.__name__}: expected a forward function that returns (result, kept)")
             (results, of_result), (residuals, of_kept) = _tensors(result), _tensors(kept)
             structures[:] = of_result, of_kept
             return results, residuals
@@ -119,7 +119,7 @@ class custom_jvp(_Custom):
     1. : f32[]
     """
 
-    _how_to_say_it = "defjvp(rule)"
+    _how_to_define_it = "defjvp(rule)"
     _follow, _record = staticmethod(_core._follow_jvp), staticmethod(_core._record_jvp)
 
     def defjvp(self, rule):
@@ -155,7 +155,7 @@ class custom_jvp(_Custom):
 
         def along(at, tangents):
             value, tangent = pair_of(rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents)),
-                                     f"{self.__name__}: its rule gives (result, tangent)")
+                                     f"{self.__name__}: expected a rule that returns (result, tangent)")
             if isinstance(value, (float, complex)):
                 value = asarray(value)
             values, own = _tensors(value)

@@ -8,7 +8,7 @@ from .scopes import Scope
 
 def _open(flush):
     if _core._is_tracing():
-        raise errors.TypeError("flush_denormals: says how a call computes, and is no part of what is recorded\n"
+        raise errors.TypeError("flush_denormals: it applies to calls, and cannot be recorded\n"
                                "  hint: put it around the call of the jitted or traced function")
     return _core._flush_denormals(flush)
 

@@ -36,4 +36,4 @@ def device(given=None):
     """The given device, or the one of that name; the default device for None."""
     if given is None or given == CPU:
         return CPU
-    raise errors.DeviceError(f"there is no device {str(given)!r}; there is 'cpu'")
+    raise errors.DeviceError(f"unknown device {str(given)!r}; the only device is 'cpu'")

@@ -45,7 +45,7 @@ def finfo(of, /):
     """
     dtype = _dtype_of(of)
     if dtype.kind not in ("floating", "complex"):
-        raise errors.TypeError(f"finfo: {dtype} is no floating dtype")
+        raise errors.TypeError(f"finfo: {dtype} is not a floating-point dtype")
     bits, eps, most, normal, subnormal = _core._limits(dtype)
     parts = {"c64": _core.f32, "c128": _core.f64}.get(dtype.name, dtype)
     return FloatInfo(parts, bits, eps, most, -most, normal, subnormal)
@@ -59,7 +59,7 @@ def iinfo(of, /):
     """
     dtype = _dtype_of(of)
     if dtype.kind != "integer":
-        raise errors.TypeError(f"iinfo: {dtype} is no integer dtype")
+        raise errors.TypeError(f"iinfo: {dtype} is not an integer dtype")
     bits, least, most = _core._limits(dtype)
     return IntegerInfo(dtype, bits, most, least)
 
@@ -78,7 +78,7 @@ def isdtype(dtype, kind):
     try:
         return DType(dtype) == DType(kind)
     except errors.TypeError:
-        raise errors.ValueError(f"isdtype: {kind!r} is no dtype and none of {', '.join(map(repr, _KINDS))}") from None
+        raise errors.ValueError(f"isdtype: {kind!r} is not a dtype, and not one of {', '.join(map(repr, _KINDS))}") from None
 
 
 def can_cast(given, to, /):

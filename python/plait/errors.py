@@ -70,7 +70,7 @@ class IoError(Error, builtins.OSError):
 
 
 class DistError(Error, builtins.RuntimeError):
-    """Processes disagree, or one is gone."""
+    """Processes disagree, or one has ended."""
 
 
 class CompileError(Error, builtins.RuntimeError):

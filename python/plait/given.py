@@ -15,19 +15,19 @@ from .tree import leaves_with_paths, structure
 
 
 def expect_tree(what, tree, form=None):
-    """TypeError where something in the tree keeps tensors that could be trained, and is no tree: an object, or a function.
+    """TypeError if something in the tree is not a tree, but holds tensors that could be trained: an object, or a function.
     They would count as constants."""
     _Keepers(tree).expect_none(what, _core._flatten(tree)[1] if form is None else form)
 
 
 class _Keepers:
-    """Constants of a tree that keep tensors."""
+    """Constants of a tree that hold tensors."""
 
     def __init__(self, tree):
         self._tree, self._own, self._seen = tree, None, []
 
     def expect_none(self, what, form, only_weights=False):
-        """In what a function keeps `only_weights` count, others are as if they were written in it."""
+        """Refuses objects that hold tensors. With `only_weights`, as in a function, other tensors are like literals in the code."""
         for path, value in form._objects():
             if type(value) is Names or any(value is each for each in self._seen):
                 continue
@@ -43,7 +43,7 @@ class _Keepers:
         inside, name = _attributes(value), type(value).__name__
         names = [path for path, leaf in leaves_with_paths(inside) if _is_trainable(leaf)]
         if names:
-            raise errors.TypeError(f"{place} is a {name}, which is no tree: its tensors ({_listed(names)}) would count as constants\n"
+            raise errors.TypeError(f"{place} is a {name}, which is not a tree: its tensors ({_listed(names)}) would count as constants\n"
                                    f"  hint: write class {name}(plait.Module) or plait.tree.register({name}), or keep it outside of the model")
         self.expect_none(place, structure(inside))
 
@@ -54,18 +54,18 @@ class _Keepers:
             return self.expect_none(place, form, only_weights=True)
         name = getattr(function, "__name__", type(function).__name__)
         if hasattr(function, "__self__") and isinstance(kept["self"], Module):
-            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ in place of keeping it"
+            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ instead of storing it"
             names = [each.removeprefix("self.") for each in names]
         else:
             what = f"is the function {name}"
-            way = ("write a method in its place, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is meant "
-                   "not to be trained")
-        raise errors.TypeError.with_hint(f"{place} {what}: the weights that it keeps ({_listed(names)}) would count as constants, and not be "
+            way = ("write a method instead, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is "
+                   "not trained")
+        raise errors.TypeError.with_hint(f"{place} {what}: the weights that it holds ({_listed(names)}) would count as constants, and not be "
                                          "trained", way)
 
     @staticmethod
     def _in_modules(kept):
-        """For each leaf of what a function keeps whether a Module trains it."""
+        """For each leaf that a function holds, whether a Module trains it."""
         found = []
         for value in kept.values():
             leaves, form = _core._flatten(value)
@@ -74,7 +74,7 @@ class _Keepers:
         return found
 
     def _is_weight(self, leaf):
-        """Whether it is of the tree itself, or is known to an optimizer."""
+        """True if it is part of the tree, or is known to an optimizer."""
         if self._own is None:
             self._own = {id(each) for each in _core._flatten(self._tree)[0]}
         return _is_trainable(leaf) and (id(leaf) in self._own or is_parameter(leaf))
@@ -89,8 +89,8 @@ def _listed(names):
 
 
 def kept_by_function(value):
-    """What a function keeps besides its code, by name: its closure and its defaults, and of a method the object. None of what
-    is no function."""
+    """The values that a function holds besides its code, by name: its closure and its defaults, and the object of a method. None
+    if it is not a function."""
     value = getattr(value, "__wrapped__", value) if isinstance(value, _core._Boundary) else value
     if isinstance(value, types.MethodType) or getattr(type(value), "_is_bound", False):
         owner = value.__self__
@@ -110,13 +110,13 @@ def kept_by_function(value):
 def _is_filled(cell):
     try:
         cell.cell_contents
-    except ValueError:  # of a variable that has no value yet
+    except ValueError:  # a variable without a value yet
         return False
     return True
 
 
 def expect_no_leaks(what, result):
-    """TypeError where an object that is no tree keeps tensors of what is recorded, which mean nothing when that is over."""
+    """TypeError if an object that is not a tree holds recorded tensors, which are invalid after the recording."""
     if type(result) is not _core.Tensor:
         _expect_no_leaks(what, "the result", result, set())
 
@@ -125,8 +125,8 @@ def _expect_no_leaks(what, path, value, seen, holder=None):
     if isinstance(value, _core.Tensor):
         if holder is not None and value.is_traced and not _core._is_known(value):
             place, name, hint = holder
-            raise errors.TypeError(f"{what}: {place} is a {name}, which is no tree: it keeps a tensor that is being recorded ({path}), and means "
-                                   f"nothing afterwards\n  hint: {hint}")
+            raise errors.TypeError(f"{what}: {place} is a {name}, which is not a tree: it holds a tensor that is being recorded ({path}), which "
+                                   f"is invalid afterwards\n  hint: {hint}")
         return
     if type(value) in _PLAIN or id(value) in seen:
         return
@@ -143,7 +143,7 @@ _PLAIN = frozenset((*PLAIN, type))
 
 
 def _held_by(value):
-    """(name, value) of what an object, a function or a set holds."""
+    """(name, value) of the contents of an object, a function or a set."""
     value = value.__wrapped__ if isinstance(value, _core._Boundary) else value
     if isinstance(value, types.FunctionType):
         cells = [(name, cell) for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()) if cell != types.CellType()]
@@ -159,10 +159,10 @@ def _held_by(value):
 def _way_out(value):
     name = type(value).__name__
     if isinstance(value, (set, frozenset)):
-        return "give a list or a tuple"
+        return "return a list or a tuple"
     if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
-        return "give the tensors themselves, and make the function of them outside"
-    return f"write class {name}(plait.Module) or plait.tree.register({name}), or give a tuple"
+        return "return the tensors themselves, and create the function from them outside"
+    return f"write class {name}(plait.Module) or plait.tree.register({name}), or return a tuple"
 
 
 class Handed:
@@ -180,8 +180,8 @@ class Handed:
         given_back = {id(node) for node in _nodes(result)}
         for path, node in _changed(self.tree, self._structure.unflatten(self._leaves), "the arguments"):
             if id(node) not in given_back:
-                raise errors.ValueError(f"{what}: the function changes {path}, a {type(node).__name__}, which would be lost: what it is given "
-                                        "is a copy\n  hint: let it return what it changes")
+                raise errors.ValueError(f"{what}: the function changes {path}, a {type(node).__name__}, which would be lost: the function "
+                                        "receives a copy\n  hint: return what it changes")
 
 
 def _nodes(tree):

@@ -21,7 +21,7 @@ _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "m
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins", "nanobind"}
-_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments these are the same each time
+_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments their results are the same each time
 
 
 @functools.cache
@@ -35,15 +35,15 @@ def is_library(module):
 
 
 def module_of(thing):
-    """The name of the module where a class or a function was defined; "" where it is none that can be told, as with the core's
-    functions, whose class has a descriptor of that name."""
+    """The name of the module where a class or a function was defined; "" if it is unknown, as for functions of the core, whose
+    class has a descriptor of that name."""
     module = getattr(thing, "__module__", None)
     return module if isinstance(module, str) else ""
 
 
 def is_library_class(cls):
-    """The same of a class. One made by code without a module is said to be of builtins, too."""
-    if not isinstance(cls.__module__, str):  # functions of the package's core
+    """The same for a class. A class that was created without a module counts as one of builtins."""
+    if not isinstance(cls.__module__, str):  # functions of the core
         return True
     is_made_by_code = bool(cls.__flags__ & _HEAP_TYPE)
     return not (cls.__module__ == "builtins" and is_made_by_code) and is_library(cls.__module__)
@@ -67,15 +67,15 @@ class Names:
     globals: tuple
     attributes: tuple
     imports: tuple
-    takes_any: bool  # attributes whose names are computed
-    stores: dict  # lines where attributes are given values, by name
-    asked: tuple  # texts that may be names of attributes, where the code asks for such
-    calls: tuple  # (chain of names, local?, line) of what may be called
-    opaque: str  # by what it reaches anything at all: globals(), eval
-    methods: tuple  # (name, line) of those that reach what is outside of the program, of whatever object
+    takes_any: bool  # reads attributes with computed names
+    stores: dict  # lines that assign to attributes, by name
+    asked: tuple  # strings that may be names of attributes that the code looks up
+    calls: tuple  # (chain of names, local?, line) of possible calls
+    opaque: str  # the function by which it can reach anything: globals(), eval
+    methods: tuple  # (name, line) of methods that reach outside of the program, of any object
 
     def unsteady(self, function):
-        """(what, kind of host_effects.py, file, line) of what is found by this function and no record can hold."""
+        """(what, kind as in host_effects.py, file, line) of what the function uses and no record can contain."""
         file = function.__code__.co_filename
         found = []
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
@@ -93,7 +93,7 @@ class Names:
 
 
 def _resolved(chain, is_import, found, cells):
-    """(what it is, its name) for names of modules and what is in them."""
+    """(object, its name) for names of modules and their contents."""
     first, *rest = chain
     if is_import:
         thing = sys.modules.get(first)

@@ -1,5 +1,5 @@
-"""What host code may hold without its being looked at again: objects that nobody can change, known by their classes, and those of
-libraries that are looked into completely, since they are written in Python. All else makes the host code run at each call."""
+"""Values that host code may hold without being checked at each call: immutable objects, known by their classes, and objects of
+libraries whose contents are fully visible, since they are written in Python. For anything else the host code runs at each call."""
 
 import collections
 import enum
@@ -16,16 +16,16 @@ _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.Me
                 types.ClassMethodDescriptorType)
 _FIXED = (*PLAIN, object, range, slice, type(NotImplemented), types.CodeType, types.GenericAlias, types.UnionType, operator.itemgetter,
           type(collections.namedtuple("_Pair", "first").first), *_DESCRIPTORS)
-# Classes of libraries whose objects stay as they are; None for all of a module.
+# Classes of libraries whose objects are immutable; None for all of a module.
 _FIXED_CLASSES = {
     "datetime": None, "decimal": {"Decimal"}, "fractions": {"Fraction"}, "uuid": {"UUID"}, "ipaddress": None, "pathlib": None,
     "pathlib._local": None, "re": {"Pattern", "Match"}, "zoneinfo": {"ZoneInfo"}, "typing": None, "typing_extensions": None,
     "dataclasses": None, "_struct": {"Struct"}, "string.templatelib": None, "inspect": {"Signature", "Parameter"},
     "torch": {"dtype", "device", "layout", "memory_format", "finfo", "iinfo", "Size"}}
-# Of these libraries what is called, if it is no class written in Python, is a function; and of one of them arrays are fixed, too.
+# Libraries whose callables are functions, unless they are classes written in Python; arrays of one of them are immutable too.
 _FUNCTIONS_OF = {"numpy", "scipy", "jax", "jaxlib"}
 _FIXED_ALL_OF = {"jaxlib", "ml_dtypes"}
-# What a class of the user's may be derived from: its contents are compared, or those of each object are looked into.
+# Possible bases of a user's class: their contents are compared, or inspected for each object.
 _LOOKED_AT = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, BaseException, functools.partial, type)
 _TAKERS = (getattr, setattr, hasattr, vars, dir, globals, locals, eval, exec)
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
@@ -33,9 +33,9 @@ _HEAP_TYPE = 1 << 9
 
 
 def is_fixed(value):
-    """Whether nobody can change it."""
+    """True if it is immutable."""
     cls = type(value)
-    if cls in _FIXED or isinstance(value, (type, types.ModuleType)) or is_logger(value):  # those are seen to elsewhere
+    if cls in _FIXED or isinstance(value, (type, types.ModuleType)) or is_logger(value):  # handled elsewhere
         return not any(value is each for each in _TAKERS)
     if isinstance(value, types.BuiltinFunctionType):
         return not any(value is each for each in _TAKERS)
@@ -53,7 +53,7 @@ def _is_fixed_class(cls):
 
 
 def _is_fixed_of_numbers(value, cls, library):
-    """Of the libraries of arrays: dtypes, and what is called but holds no function of the user's, as ufuncs of `frompyfunc` do."""
+    """For array libraries: dtypes, and callables that hold no function of the user (as ufuncs of `frompyfunc` do)."""
     if library in _FIXED_ALL_OF:
         return True
     if library == "numpy" and (cls.__name__ in ("finfo", "iinfo") or any(base.__name__ == "dtype" for base in cls.__mro__)):
@@ -65,8 +65,8 @@ def _is_fixed_of_numbers(value, cls, library):
 
 @functools.lru_cache(maxsize=4096)
 def is_of_python(cls):
-    """Whether a class of a library and all that it is derived from are written in Python: its objects are what their attributes
-    and slots are."""
+    """True if a class of a library and all its bases are written in Python: then its attributes and slots are the whole state of
+    its objects."""
     return all(base is object or not _is_of_c(base) for base in cls.__mro__)
 
 
@@ -84,7 +84,7 @@ def _is_of_c(cls):
 
 
 def hidden_base(cls):
-    """The class written in C that a class of the user's is or is derived from, where nobody can see what its objects hold by it."""
+    """The class written in C that a user's class is or is derived from, if the contents of its objects are not visible."""
     for base in cls.__mro__:
         if base is object or not _is_of_c(base):
             continue
@@ -95,28 +95,28 @@ def hidden_base(cls):
 
 
 def changing_or_none(value):
-    """What it is, where it may change and nobody can see how; None where it is the same for as long as it is the same object."""
+    """A description if it may change and the change is not visible; None if it stays the same as long as it is the same object."""
     cls, module = type(value), module_of(type(value))
     if hasattr(cls, "__next__"):
-        return f"an iterator ({cls.__name__}), of which each call takes more"
+        return f"an iterator ({cls.__name__}), which each call advances"
     if module in UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
         return f"a source of random numbers ({cls.__name__})"
     if isinstance(value, (operator.attrgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
-        return "a function that asks for attributes"
+        return "a function that looks up attributes"
     if cls in _VIEWS or any(module_of(base) == "_ctypes" for base in cls.__mro__):
-        return f"a {cls.__name__}, which shows what others change"
+        return f"a {cls.__name__}, which shows changes made elsewhere"
     if isinstance(value, (bytearray, memoryview, collections.deque)) or (cls.__name__, module) == ("array", "array"):
         return f"a {cls.__name__}, whose contents may change"
-    return None if is_fixed(value) else f"a {cls.__name__}, whose state nobody can see"
+    return None if is_fixed(value) else f"a {cls.__name__}, whose state is not visible"
 
 
 def array_or_none(value):
-    """Of an array of NumPy or alike: what of it nobody looks at; None where its elements are all."""
+    """For NumPy arrays and similar ones: the part of the state that is not compared; None if the elements are all of it."""
     cls = type(value)
     if getattr(getattr(value, "dtype", None), "hasobject", False):
         return "an array of objects, which may change"
     if any(base.__name__ == "MaskedArray" for base in cls.__mro__):
         return f"a {cls.__name__}, whose mask may change"
     if is_library_class(cls) and module_of(cls).split(".")[0] not in ("numpy", *_FIXED_ALL_OF):
-        return f"a {cls.__name__}, whose state nobody can see"
+        return f"a {cls.__name__}, whose state is not visible"
     return None

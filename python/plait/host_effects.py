@@ -1,5 +1,5 @@
-"""What host code may call that a record cannot hold: functions whose result differs from call to call, and those that read or
-change what is outside of the program, such as files."""
+"""Calls of host code that a record cannot contain: functions whose result differs from call to call, and functions that read or
+change state outside of the program, such as files."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "mon
              "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom", "times"}, "posix": {"urandom", "getrandom", "times"},
              "datetime": {"now", "utcnow", "today"}}
 
-# All that is in them, but exceptions.
+# All their contents except exceptions.
 _OUTSIDE_MODULES = {"subprocess", "socket", "_socket", "select", "selectors", "shutil", "tempfile", "glob", "urllib.request", "http.client",
                     "ftplib", "smtplib", "imaplib", "sqlite3", "_sqlite3", "dbm", "shelve", "gzip", "bz2", "lzma", "zipfile", "tarfile",
                     "mmap", "syslog", "fileinput", "getpass", "webbrowser", "fcntl", "signal", "multiprocessing", "requests", "httpx",
@@ -31,7 +31,7 @@ _OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FIL
             "_thread": {"get_ident", "get_native_id", "start_new_thread"},
             "logging": {"debug", "info", "warning", "warn", "error", "critical", "exception", "log", "getLogger"},
             "numpy": {"load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "genfromtxt", "fromfile", "memmap"}}
-# Methods that only files, paths and their like have, of whatever they are called.
+# Methods that only files, paths and similar objects have.
 OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "rglob", "is_file", "is_dir", "readline", "readlines",
                    "writelines", "tofile"}
 # Others of paths.
@@ -41,8 +41,8 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 def kind_of(thing, name):
-    """ "value" where a call of it gives something else each time, "outside" where it reads or changes what is outside of the
-    program; None for all else. `name` is that by which it was found."""
+    """ "value" if each call returns a different result, "outside" if a call reads or changes state outside of the program; None
+    for all others. `name` is the name by which it was found."""
     if is_outside(thing):
         return "outside"
     if isinstance(thing, types.ModuleType) or not callable(thing):
@@ -57,32 +57,32 @@ def kind_of(thing, name):
 
 
 def is_outside(thing):
-    """Whether it is by itself what is outside of the program: the environment, a stream or what writes a log."""
+    """True if it is itself outside of the program: the environment, a stream or a logger."""
     if thing is os.environ or thing is getattr(os, "environb", None) or is_logger(thing):
         return True
     return any(thing is getattr(sys, name, None) or thing is getattr(sys, f"__{name}__") for name in _STREAMS) and thing is not None
 
 
 def is_logger(thing):
-    logging = sys.modules.get("logging")  # no more is imported for it
+    logging = sys.modules.get("logging")  # not imported only for this
     return logging is not None and isinstance(thing, (logging.Logger, logging.LoggerAdapter, logging.Handler))
 
 
 def is_path(thing):
-    """Of a file, or the class of such."""
+    """True for a path, or the class of one."""
     pathlib = sys.modules.get("pathlib")
     return pathlib is not None and (isinstance(thing, pathlib.Path) or isinstance(thing, type) and issubclass(thing, pathlib.Path))
 
 
 def method_of_path(thing, names):
-    """That of a path, or of the class of paths, which the names have; None where it is none."""
+    """The method among these names that accesses files, if the object is a path or their class; None otherwise."""
     if not is_path(thing):
         return None
     return next((name for name in names if name in _PATH_METHODS), None)
 
 
 def _module_of(thing):
-    """Of a function, or of what a method belongs to."""
+    """The module of a function, or of the object of a method."""
     belongs = getattr(thing, "__self__", None)
     if isinstance(belongs, types.ModuleType):
         return belongs.__name__

@@ -51,27 +51,27 @@ class Found:
 class Reach:
     """The state outside of its arguments that the host code of a function, and everything that it can call, can read.
 
-    Functions, methods, classes, modules and objects are entered: what they hold by the names that occur in the code that was
-    found is looked at in turn. All else is a tree of tensors and constants, or of what is known to stay as it is
-    (host_constants.py); where it is none of these, it is `opaque`."""
+    Functions, methods, classes, modules and objects are entered: the values of names that occur in the code found so far are
+    inspected in turn. Everything else is a tree of tensors and constants, or an immutable value (host_constants.py); if it is
+    neither, it is `opaque`."""
 
     def __init__(self, roots, arguments=(), caches=()):
         """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, in which constants may be entered;
-        `caches`: identities of memoised functions that are being looked into."""
+        `caches`: identities of memoised functions that are being inspected."""
         self.places = []  # (holder, key, whether it is entered) in order
         self.values = {}  # Found, by path
-        self.functions = []  # whose code may be exchanged
-        self.kinds = []  # code and classes, in order: others make another record
-        self.pattern = []  # for each place or container which object is there, by the order in which they were met
-        self.has_own_equality = False  # an object that equals others which hold something else
+        self.functions = []  # their code may be replaced
+        self.kinds = []  # code and classes, in order: part of the key
+        self.pattern = []  # for each place or container, the number of its object in the order of discovery
+        self.has_own_equality = False  # some object may equal one with other contents
         self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
-        self.opaque = None  # why nobody can tell what the host code reads, where that is so
+        self.opaque = None  # the reason if it is unknown what the host code reads
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
-        self._classes, self._constructed = [], []  # that were entered; of which objects may be made
+        self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
         self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
         for path, holder, key in roots:
             self._add(holder, key, path)
@@ -79,7 +79,7 @@ class Reach:
             self._enter_parts(arguments[path], path, {})
         self._settle()
         if self._has_cache and "cache_info" in self._names:
-            self._note_opaque("a function counts how often its earlier results were used (cache_info)")
+            self._note_opaque("a function counts its cache hits (cache_info)")
         self._note_writers()
 
     # ---- Places.
@@ -103,7 +103,7 @@ class Reach:
             self._enter_parts(value, path, {})
 
     def _enter_or_add(self, value, path):
-        """What is found in an object that has no place of its own for it: entered, or a value at a place that is made for it."""
+        """Inspects a value that has no place of its own: it is entered, or gets a place."""
         if not self._enter(value, path) and id(value) not in self._given_places and type(value) not in PLAIN:
             self._given_places.add(id(value))
             self._add((value,), 0, path)
@@ -209,7 +209,7 @@ class Reach:
         return True
 
     def _enter_parts(self, value, path, seen):
-        """What a tree holds that is entered, and the classes of its nodes."""
+        """Enters the objects in a tree, and the classes of its nodes."""
         if type(value) in PLAIN or isinstance(value, _core.Tensor):
             return
         if id(value) in seen:
@@ -217,7 +217,7 @@ class Reach:
             if not seen[id(value)]:
                 self._note_opaque(f"{path} holds itself")
             return
-        seen[id(value)] = False  # whether all that is in it was looked at
+        seen[id(value)] = False  # whether its contents were all inspected
         children = _core._children(value)
         if children is None:
             self._enter_constant(value, path, seen)
@@ -250,7 +250,7 @@ class Reach:
             self._enter_parts(child, f"{path}.{name}", seen)
 
     def _enter_members(self, members, path, seen):
-        """Of a set, or keys: what is in them is no part of the tree."""
+        """The same for elements of sets and keys, which are not part of the tree."""
         for each in members:
             is_plain = isinstance(each, tuple) and all(type(part) in PLAIN for part in each)
             if isinstance(each, _core.Tensor) or (not is_plain and _core._children(each) is not None):
@@ -276,7 +276,7 @@ class Reach:
     def _take_names(self, code):
         names = names_in(code)
         if names.opaque:
-            self._note_opaque(f"its code uses {names.opaque}, by which it can reach anything")
+            self._note_opaque(f"its code uses {names.opaque}, which can reach anything")
         self._names |= dict.fromkeys(names.attributes)
         self._stores |= dict.fromkeys((*names.stores, *names.asked))
         self._takes_any = self._takes_any or names.takes_any
@@ -338,7 +338,7 @@ class Reach:
             self._add(descriptor, "keywords", f"{path}.keywords")
 
     def _enter_memoised(self, function, path):
-        """Nobody sees which of its results are kept, but where they are the same each time."""
+        """Enters a memoised function. Which results it keeps is not visible, so they must depend on its arguments only."""
         self._has_cache = True
         self._enter_or_add(function.__wrapped__, path)
         if id(function) in self._caches:
@@ -347,10 +347,10 @@ class Reach:
         changing = [name for name, found in inner.values.items() if not inner._is_steady(found)]
         if inner.opaque is not None or inner.lines or changing:
             what = f" and uses {changing[0]}" if changing else ""
-            self._note_opaque(f"{path or function.__name__} keeps its earlier results (functools.lru_cache){what}")
+            self._note_opaque(f"{path or function.__name__} caches its results (functools.lru_cache){what}")
 
     def _is_steady(self, found):
-        """Whether a value that was found is a function or class of a library's, or a constant in the defaults of a function."""
+        """True if the value is a function or class of a library, or a constant in the defaults of a function."""
         holder = self.places[found.place][0]
         is_default = isinstance(holder, tuple) and type(found.value) in PLAIN
         is_function = isinstance(found.value, (type, types.ModuleType, types.BuiltinFunctionType)) or callable(found.value)
@@ -381,7 +381,7 @@ class Reach:
         self._add(value, "__class__", f"{path}.__class__")
         hidden = hidden_base(type(value))
         if hidden is not None:
-            self._note_opaque(f"{path} is a {type(value).__name__}, and nobody can see what it holds as a {hidden.__name__}")
+            self._note_opaque(f"{path} is a {type(value).__name__}, whose contents are not visible as a {hidden.__name__}")
 
     def _enter_builtin_method(self, method, path):
         """A method of a list or a dict, for example."""
@@ -398,7 +398,7 @@ class Reach:
 
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
-_OF_DISPATCH = {"dispatch_cache", "cache_token"}  # what functools.singledispatch keeps for itself
+_OF_DISPATCH = {"dispatch_cache", "cache_token"}  # private state of functools.singledispatch
 
 
 def _holder_kind(holder):

@@ -57,7 +57,7 @@ def changed_keys(container, before):
         return [i for i, (now, was) in enumerate(zip(container, before)) if now is not was]
     now = container if isinstance(container, dict) else attributes_of(container) or {}
     if [key for key in before if key in now] != [key for key in now if key in before]:
-        return None  # another order
+        return None  # the order differs
     return [key for key in {**before, **now} if now.get(key, ABSENT) is not before.get(key, ABSENT)]
 
 
@@ -114,7 +114,7 @@ class Write:
 
     place: object  # the index of a place outside, or the name of an argument
     path: str
-    structure: object = None  # None where it was taken away
+    structure: object = None  # None if it was removed
     count: int = 0  # of its leaves
     names: tuple = None  # None for the place itself
     key: object = None
@@ -279,7 +279,7 @@ class _Changes:
         return ".".join([first, *map(str, names), *map(str, key)])
 
     def _unwritable(self, value):
-        """The reason if the value cannot be created anew at each call."""
+        """The reason if the value cannot be created again at each call."""
         if isinstance(value, _core.Tensor) or type(value) in _CONSTANTS:
             return None
         children = _core._children(value)
@@ -289,6 +289,6 @@ class _Changes:
             return None if is_fixed else f"a {type(value).__name__}"
         if not isinstance(value, tuple):
             if id(value) in self._known or id(value) in self._moved:
-                return f"a {type(value).__name__} that is in two places"
+                return f"a {type(value).__name__} that is at two places"
             self._moved.add(id(value))
         return next(filter(None, (self._unwritable(child) for _, child in children)), None)

@@ -42,13 +42,13 @@ def to_numpy(tensor):
 def _array(tensor, dtype=None, copy=None):
     if _core._is_followed([tensor]):
         kind = f"{tensor.dtype.name}{list(tensor.shape)}"
-        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {kind}, which would "
-                               "be cut\n  hint: give it to a function of plait; or say that no derivative is wanted: x.numpy() or "
+        raise errors.TypeError(f"a NumPy array cannot be made of a tensor that is being differentiated, {kind}: this would "
+                               "interrupt the derivative\n  hint: pass it to a function of plait; or, if no derivative is needed: x.numpy() or "
                                "stop_gradient(x)")
     array = to_numpy(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise errors.ValueError(f"a tensor of {tensor.dtype} is no array of {dtype} without a copy")
+            raise errors.ValueError(f"a tensor of {tensor.dtype} cannot become an array of {dtype} without a copy")
         return array.astype(dtype)
     return array.copy() if copy else array
 
@@ -67,7 +67,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         result = obj._constant(dtype or obj._default_dtype)
     elif type(obj) in (bool, int, float, complex) or _is_list(obj):
         if copy is False:
-            raise errors.ValueError("asarray: numbers of Python's are no tensor without a copy")
+            raise errors.ValueError("asarray: Python numbers cannot become a tensor without a copy")
         if _is_list(obj) and _holds_tensors(obj):
             return _cast(_core.stack([asarray(each) for each in obj]), dtype)
         return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
@@ -138,13 +138,13 @@ def _of_numbers(data, dtype):
 
 
 def _of_numbers_only(array):
-    """The array; TypeError where NumPy has found no dtype for what it holds."""
+    """The array; TypeError if NumPy has no dtype for its contents."""
     if array.dtype.kind not in "OUS":
         return array
     first = array.reshape(-1)[0] if array.size else None
     if array.dtype.kind == "O" and all(isinstance(each, builtins.int) for each in array.reshape(-1)):
         number = next((each for each in array.reshape(-1) if not -(2**63) <= each < 2**64), first)
-        raise errors.ValueError.with_hint(f"the whole number {number} has more than 64 bits", f"{float(number)!r} is a number of f64")
+        raise errors.ValueError.with_hint(f"the integer {number} has more than 64 bits", f"{float(number)!r} is a number of f64")
     raise errors.TypeError(f"expected numbers, or lists and arrays of them, not {_described(first)}")
 
 
@@ -161,7 +161,7 @@ def _expect_fits(array, dtype):
     limits = np.iinfo(dtype.long_name)
     for number in (array.min(), array.max()):
         if not limits.min <= int(number) <= limits.max:
-            raise errors.ValueError(f"{number} does not fit into {dtype.name}, whose numbers go from {limits.min} to {limits.max}")
+            raise errors.ValueError(f"{number} does not fit into {dtype.name}, whose range is {limits.min} to {limits.max}")
 
 
 def _holds_arrays(data):
@@ -171,14 +171,14 @@ def _holds_arrays(data):
 
 
 def _of_bytes(dtype, shape, data, wants_gradient=False):
-    """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
+    """The contents of a pickle: the bytes in row-major order, perhaps in a separate buffer."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
     made = _core._borrow_as(elements, dtype)._copied()
     return made.requires_grad() if wants_gradient else made
 
 
 def _wants_gradient(tensor):
-    """Whether requires_grad() was said of it, or of what it was made of; also under no_grad, where nothing is followed."""
+    """True if requires_grad() was called for it, or for a tensor that it depends on; also under no_grad."""
     if tensor.dtype.kind not in ("floating", "complex"):
         return False
     if _core._is_followed([tensor]) or _core._is_followed([_core.zeros(()).requires_grad()]):
@@ -192,7 +192,7 @@ def _wants_gradient(tensor):
 
 def _reduce(tensor, protocol):
     if tensor.is_traced:
-        raise errors.TypeError("what is being recorded has no numbers to be kept: pickle it outside")
+        raise errors.TypeError("a tensor that is being recorded has no values to pickle: pickle it outside")
     elements = np.ascontiguousarray(np.asarray(_View(tensor)))
     data = pickle.PickleBuffer(elements) if protocol >= 5 else elements.tobytes()
     return _of_bytes, (tensor.dtype, tensor.shape, data, *([True] if _wants_gradient(tensor) else []))

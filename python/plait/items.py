@@ -17,10 +17,10 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 class Item:
-    """The one number of a tensor, in place of the bool, int or float that `item()` gives elsewhere, or that is an argument
-    of a jitted function. To compare it is a guard. Floats are added, multiplied and divided in the record, and beside a
-    tensor each is as a number written there. All else that needs the number reads it, or has the host code begin again
-    with the number where it is of arguments (jit_arguments.py)."""
+    """The only element of a tensor, instead of the bool, int or float that `item()` returns elsewhere, or an argument of a jitted
+    function. Comparing it is a guard. Floats are added, multiplied and divided in the record; combined with a tensor, each
+    behaves like a number in the code. Any other use reads the number, or runs the host code again with the number if it depends
+    on arguments (jit_arguments.py)."""
 
     __slots__ = ("_tensor", "_origin")
 
@@ -29,7 +29,7 @@ class Item:
 
     @property
     def __class__(self):
-        """To isinstance it is the number that it stands for."""
+        """isinstance sees the class of the number that it represents."""
         return _PYTHONS[self._kind]
 
     @property
@@ -46,15 +46,15 @@ class Item:
         return self._tensor._read()
 
     def _constant(self, dtype=None):
-        """A tensor of it, constant to derivatives as numbers of Python's are."""
+        """A tensor with its value, constant for derivatives like Python numbers."""
         return _core.astype(_core.stop_gradient(self._tensor), dtype or _WIDEST[self._kind])
 
     def _operand(self):
-        """What functions of tensors may compute with, which give it a dtype: a tensor where the number need not be known."""
+        """An operand for functions of tensors, which give it a dtype: a tensor unless the number is needed."""
         return self._number() if self._origin is None else self._constant()
 
     def _beside(self, tensor):
-        """Its replacement beside a tensor, whose dtype it takes if possible."""
+        """Its replacement as an operand beside a tensor, in the dtype of that tensor if possible."""
         if self._kind == "integer" and tensor.dtype.kind == "integer" and tensor.dtype != _core.i64:
             return self._number()  # may be out of range of that dtype
         return self._constant(_core.promote(tensor.dtype, _PYTHONS[self._kind]))
@@ -128,14 +128,14 @@ class Item:
     def __rdivmod__(self, other):
         return divmod(other, self._number())
 
-    def __getattr__(self, name):  # is_integer, real and the like
+    def __getattr__(self, name):  # is_integer, real and similar
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._number(), name)
 
 
 def with_numbers(cls, number_of):
-    """For NumPy's functions: numbers in the place of what stands for them, whose dtypes are those of Python's."""
+    """For NumPy's functions: the numbers instead of the objects that represent them, with the dtypes of Python numbers."""
     def compute(self, function, method, *operands, **named):
         if any(isinstance(each, Tensor) for each in operands):
             return NotImplemented
@@ -160,7 +160,7 @@ def _kind_of(value):
 
 
 def _is_no_double(number):
-    """Whether a whole number lies between those of f64."""
+    """True if an integer lies between numbers of f64, so that f64 cannot represent it."""
     return type(number) is int and int(float(number)) != number
 
 
@@ -196,7 +196,7 @@ def _computed(name, a, b):
 
 
 def _with_other(name, item, other, is_reflected):
-    """With what is no number of Python's own; NumPy's and those that are equal to none see to it themselves."""
+    """An operation with something that is not a number of Python itself; NumPy numbers and unknown objects handle it."""
     is_equality = name in ("eq", "ne")
     if hasattr(type(other), "__array_interface__") or (is_equality and not isinstance(other, numbers.Number)):
         return NotImplemented

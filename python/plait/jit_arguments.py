@@ -1,5 +1,5 @@
-"""The arguments of a jitted call: their leaves, and what they are for the host code. A float that is an argument itself is
-recorded as an f64 scalar that takes the dtype of what it is computed with, for as long as host code does not need its number."""
+"""The arguments of a jitted call: their leaves, and their representation for the host code. An argument that is a float is
+recorded as an f64 scalar, which takes the dtype of the other operand, as long as host code does not need its number."""
 
 import collections
 
@@ -27,8 +27,8 @@ def weak(value):
 
 
 class Needed(BaseException):
-    """Host code needs the numbers of these arguments: it begins again, with constants in their place. No Exception, so that
-    host code does not catch it."""
+    """Host code needs the numbers of these arguments: it starts again, with constants for them. Not an Exception, so that host
+    code does not catch it."""
 
     def __init__(self, owner, names, is_certain=True):
         super().__init__(owner, names)
@@ -36,13 +36,13 @@ class Needed(BaseException):
 
 
 class Origin:
-    """Of an item, the arguments that it was computed from."""
+    """The arguments from which an item was computed."""
 
     def __init__(self, owner, names):
         self.owner, self.names = owner, names
 
     def joined(self, other):
-        """Of what both were used for; None where another one is unknown."""
+        """The arguments of both; None if those of one are unknown."""
         return None if other is None or other.owner is not self.owner else Origin(self.owner, self.names | other.names)
 
     def need(self):
@@ -50,33 +50,33 @@ class Origin:
 
 
 class Argument:
-    """One of a call: its leaves, and what it is for the host code."""
+    """An argument of a call: its leaves, and its representation for the host code."""
 
     def __init__(self, value):
         self.value, self.sign = value, _core._whole_number(value)
         self.is_weak, self.is_own = type(value) is Weak, False
         if self.is_weak:
             self.leaves, self.structure = [value.scalar], LEAF
-        elif isinstance(value, (float, complex)):  # of classes of their own: they count as tensors
+        elif isinstance(value, (float, complex)):  # of derived classes: they count as tensors
             self.leaves, self.structure = [asarray(value)], LEAF
-        elif self.sign != 0:  # whole numbers are handed over as sizes
+        elif self.sign != 0:  # integers are passed as sizes
             self.leaves, self.structure = [_core._size_argument(value)], LEAF
         else:
             self.leaves, self.structure = flatten(value)
-            # Else there are arrays of NumPy, in whose place are tensors: the host code has a copy.
+            # Otherwise it has NumPy arrays, which are replaced by tensors: the host code has a copy.
             self.is_own = type(value) is not Fixed and all(type(leaf) is _core.Tensor for leaf in self.leaves)
 
     @property
     def key(self):
-        """What makes it another one to be recorded."""
+        """The part of the key of records: arguments with different keys are recorded separately."""
         return (self.structure, self.sign, self.is_weak) if self.sign or self.is_weak else self.structure
 
     def is_recorded(self, given, place):
-        """Whether it is a number that need not be known, of the leaves of a call."""
+        """True if it is a number that stays unknown in the record, by the leaves of a call."""
         return given[place].is_traced if self.is_weak else bool(self.sign) and type(given[place].shape[0]) is _core.Dim
 
     def of(self, given, as_numbers, copies, origin):
-        """With these leaves, which its own tensors hold already where it is handed over as it is."""
+        """The argument with these leaves, which its own tensors share already if it is passed unchanged."""
         if type(self.value) is Fixed:
             return self.value.value
         if self.is_own:
@@ -90,7 +90,7 @@ class Argument:
 
 
 def shared(leaves):
-    """(number, that of the first) for each leaf that is the same object as one before."""
+    """(number, number of the first) for each leaf that is the same object as an earlier one."""
     first = {}
     return tuple((i, at) for i, leaf in enumerate(leaves) if (at := first.setdefault(id(leaf), i)) != i)
 
@@ -101,11 +101,11 @@ def sample(argument):
 
 
 def agree(arrays, others):
-    """Whether NumPy's arrays have the same elements."""
+    """True if NumPy arrays have equal elements."""
     return len(arrays) == len(others) and all(frozen(now) == was for was, now in zip(arrays, others))
 
 
 def frozen(array):
-    """What tells arrays of NumPy with other elements apart."""
+    """Distinguishes NumPy arrays with different elements."""
     array = np.asarray(array)
     return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()

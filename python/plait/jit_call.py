@@ -1,5 +1,5 @@
-"""One call of a jitted function: its arguments, what its host code finds outside of them, and its host code, run while it is
-recorded (docs/jit.md)."""
+"""One call of a jitted function: its arguments, the state that its host code finds outside of them, and its host code, which runs
+while it is recorded (docs/jit.md)."""
 
 import inspect
 import itertools
@@ -20,10 +20,10 @@ from .tree import flatten
 
 
 class Lending:
-    """While one is there, tensors hold what is recorded instead of them. Other threads that call jitted functions wait."""
+    """While it exists, tensors hold recorded values. Other threads that call jitted functions wait."""
 
     _lock = threading.RLock()
-    thread = None  # which has lent some
+    thread = None  # the one that has lent tensors
 
     def __init__(self, lent):
         self._lent = list(lent)  # (tensor, content)
@@ -39,7 +39,7 @@ class Lending:
         if not self._lent:
             return
         for (tensor, content), own in zip(self._lent, self._own):
-            if _core._is_same(tensor, content):  # else host code has assigned to it
+            if _core._is_same(tensor, content):  # otherwise host code has assigned to it
                 _core._exchange(tensor, own)
         Lending.thread = self._earlier
         self._lock.release()
@@ -52,7 +52,7 @@ class Lending:
 
 
 class NeedsSizes(errors.ValueError):
-    """Host code failed with sizes that are symbols: it is recorded with numbers, or raises the same again."""
+    """Host code failed with symbolic sizes: it is recorded with numbers, or raises the same error again."""
 
     def __init__(self, error):
         super().__init__(f"{type(error).__name__}: {error}")
@@ -60,29 +60,29 @@ class NeedsSizes(errors.ValueError):
 
 
 class ByHost(BaseException):
-    """What a call inside of another transform gives or leaves behind cannot be made again: it is run by its host code."""
+    """A result or a change of state of a call inside of another transform cannot be created again: its host code runs."""
 
 
 class NoTree(Exception):
-    """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is. With
-    the reason, where a warning says so."""
+    """An argument has no leaves and no structure, or nothing of a function can be recorded: it is called without a record, with the
+    reason for a warning, if there is one."""
 
 
 NO_REACH = Reach([])
 
 
 class Call:
-    """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
+    """One call: its arguments, and the state that its function finds outside, which is inspected when needed."""
 
-    leaves = None  # until it is looked at
-    has_run = False  # whether the host code has
-    has_written = False  # what the record says of state outside
+    leaves = None  # until it is inspected
+    has_run = False  # the host code
+    has_written = False  # the record, to state outside
     writes_into_trees = False
-    written = {}  # tensors that the host code has put outside, by their numbers among the leaves
-    _needed = None  # what was raised where host code needed the number of an argument
+    written = {}  # tensors that the host code has stored outside, by their numbers among the leaves
+    _needed = None  # raised when host code needed the number of an argument
     _snapshot = None
-    _is_refused = False  # what it gives or leaves behind cannot be made again
-    _is_inside = False  # of what follows or records its arguments, and would not see what else it leaves behind
+    _is_refused = False  # its result or its changes cannot be created again
+    _is_inside = False  # of a derivative or recording of its arguments, which would not see its other changes
 
     def __init__(self, jitted, first, given, named):
         self.jitted, self.first, self.given, self.named = jitted, first, given, named
@@ -110,8 +110,8 @@ class Call:
         return argument
 
     def _look_at_constants(self, name, structure, tree):
-        """Adds to the key what equal values differ in. Sizes that are symbols belong to what is being recorded: a function that is
-        given some is part of that record."""
+        """Adds to the key what distinguishes equal values. Symbolic sizes belong to the current recording: a function that receives
+        some is part of that record."""
         constants = [value for _, value in structure._objects()]
         if any(type(value) is _core.Dim for value in constants):
             raise NoTree("")
@@ -145,7 +145,7 @@ class Call:
         return self._paths
 
     def key(self):
-        """(name, value) of all that makes it another one to be recorded."""
+        """(name, value) of each part of the key."""
         self.look()
         for name, each in self.arguments.items():
             each.structure._expect_hashable(f"f.{name}")
@@ -163,7 +163,7 @@ class Call:
         return *arguments, *self._exact, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
 
     def _has_order(self):
-        """Whether the function sees in which order arguments were named."""
+        """True if the function sees the order of keyword arguments."""
         code = getattr(getattr(self.jitted._called, "__func__", self.jitted._called), "__code__", None)
         return len(self.named) > 1 and (code is None or bool(code.co_flags & inspect.CO_VARKEYWORDS))
 
@@ -178,7 +178,7 @@ class Call:
     # ---- The host code.
 
     def host(self, given):
-        """The function of these leaves: the leaves of what it gives, and what makes the result of them."""
+        """The function of these leaves: the leaves of its result, and how to build the result from them."""
         self.look()
         if self._snapshot is not None:
             self._snapshot.restore()
@@ -190,11 +190,11 @@ class Call:
             result = self._run(given, as_numbers=False)
             self.jitted._reasons.as_it_is += bool(is_as_it_is)
             return result
-        except Exception as error:  # noqa: BLE001: host code may not know numbers that are symbols
+        except Exception as error:  # noqa: BLE001: host code may not support symbolic numbers
             return self._run_with_numbers(given, error)
 
     def _run_with_numbers(self, given, error):
-        """The same where that has failed, with numbers in the place of floats, whole numbers or all sizes that are symbols."""
+        """The same after a failure, with numbers for floats, for integers or for all symbolic sizes."""
         places = itertools.accumulate((len(each.leaves) for each in self.arguments.values()), initial=0)
         symbols = [(name, each) for (name, each), place in zip(self.arguments.items(), places) if each.is_recorded(given, place)]
         floats = {name for name, each in symbols if each.is_weak and self.jitted._modes.get(name) is None}
@@ -214,7 +214,7 @@ class Call:
         raise error
 
     def need(self, names):
-        """Called where host code needs the number of a float among the arguments."""
+        """Called when host code needs the number of a float among the arguments."""
         if any(self.jitted._modes.get(name) is None for name in names):
             self._needed = Needed(self, names)
             raise self._needed
@@ -238,7 +238,7 @@ class Call:
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with Lending(lent.values()), noting(self.jitted._reasons.places):
             result = self.jitted._called(*self.first, *arguments, **named)
-            if self._needed is not None:  # and host code has caught what was raised
+            if self._needed is not None:  # and host code has caught it
                 raise self._needed
             for each in made:
                 each.expect_unchanged(self.jitted._name, result)
@@ -248,23 +248,23 @@ class Call:
                 raise ByHost
             once = distinct(leaves + written)
             self.written = dict(zip(once.places[len(leaves):], written))
-            leaves = [leaf._share() for leaf in once.values]  # what it holds now
+            leaves = [leaf._share() for leaf in once.values]  # the present contents
         is_plain = not writes and not numbers and not given and len(once.values) == len(structure)
         return leaves, structure if is_plain else Finish(structure, once, numbers, given, writes)
 
     def _with_stand_ins(self, result):
-        """Where it holds an object that nobody can make again the host code is run from here on."""
+        """The result, with nodes that create its objects. If one cannot be created, the host code runs at each call from now on."""
         if self._snapshot is None or self._is_refused:
             return result
         try:
             return standing_in(result, self._source_of)
         except Refused as refused:
             where, what = refused.args
-            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is made anew at each call")
+            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is created at each call")
             return result
 
     def _source_of(self, value):
-        """Where an object was before the call, as writes tell it; None if it was not there."""
+        """The place of an object before the call, as in writes; None if it did not exist."""
         return source_of(value, self.reach, {name: each.value for name, each in self.arguments.items()})
 
     def _refuse(self, reason):
@@ -272,7 +272,7 @@ class Call:
         self.jitted._run_by_host(reason)
 
     def _writes(self, lent):
-        """What was changed outside; where that cannot be done again the host code is run from here on."""
+        """The changes outside; if they cannot be repeated, the host code runs at each call from now on."""
         if self._snapshot is None:
             return (), []
         writes, written, refused = self._snapshot.changes(lent)
@@ -282,13 +282,13 @@ class Call:
         return tuple(writes), results_of(written)[0]
 
     def value_at(self, place):
-        """What is at a place that a write names: an argument, by name, or one outside."""
+        """The argument at the place of a write."""
         if place.startswith("named."):
             return self.named[place[len("named."):]]
         return self.given[int(place[len("arg"):])]
 
     def remember(self, key, donated):
-        """Has the next call of the kind recognised at a glance."""
+        """Lets the next call of the same kind be recognised without a full comparison."""
         dicts = self.reach.attribute_dicts()
         shared = [i for pair in self.shared for i in pair]
         named = {name: sample(each) for name, each in sorted(self.named.items())}

@@ -1,5 +1,5 @@
-"""Objects in what a jitted function gives: those that its host code has made are made again at each call, of that call's tensors,
-and those that were there before are looked up (docs/jit.md)."""
+"""Objects in the result of a jitted function: objects created by its host code are created again at each call, with the tensors of
+that call, and objects that existed before are looked up (docs/jit.md)."""
 
 import collections
 import enum
@@ -17,11 +17,11 @@ _KEPT = frozenset((*PLAIN, _core.Dim, _core.DType, range, slice))
 
 
 class Refused(Exception):
-    """What cannot be made again: where it is, and what."""
+    """An object that cannot be created again: its place, and a description."""
 
 
 class _Fresh:
-    """Stands in a tree for an object that is made of its children."""
+    """Represents in a tree an object that is built from its children."""
 
     def __init__(self, make, children):
         self.make, self.children = make, children
@@ -31,7 +31,7 @@ _core._register_class(_Fresh, lambda fresh: (fresh.children, fresh.make), lambda
 
 
 class Given(Spec):
-    """A leaf that is an object which was there before the call: `source` is (place, names), as those of writes are."""
+    """A leaf that is an object which existed before the call: `source` is (place, names), as in writes."""
 
     def __init__(self, source):
         object.__setattr__(self, "type", "given")
@@ -39,8 +39,8 @@ class Given(Spec):
 
 
 def standing_in(tree, source_of):
-    """The tree with what is made again, or looked up, in the place of each object that is no tree and may change. `source_of` tells
-    where an object was before the call, None if it was not there. Raises Refused."""
+    """The tree, with each mutable object that is not a tree replaced by a node that creates it again or looks it up. `source_of`
+    returns where an object was before the call, None if it did not exist. Raises Refused."""
     return _StandIns(source_of).of(tree, "")
 
 
@@ -111,7 +111,7 @@ class _StandIns:
 
 
 def _is_steady(value):
-    """Whether it is the same for as long as it is the same object, and no class that is made anew."""
+    """True if it stays the same as long as it is the same object, and is not a class that is created again."""
     if isinstance(value, (type, enum.Enum)):
         return True
     if isinstance(unwrapped(value), (types.FunctionType, functools.partial)) or not is_library_class(type(value)) or not is_fixed(value):
@@ -124,7 +124,7 @@ def _parts_of_function(function):
 
 
 def _names_in(value, cls):
-    """The attributes and slots that are all of an object; None where it may hold more."""
+    """The attributes and slots that are the whole state of an object; None if there may be more."""
     is_library = is_library_class(cls)
     if (is_library and (not is_of_python(cls) or module_of(cls).split(".")[0] == "plait")) or hidden_base(cls) is not None:
         return None
@@ -147,7 +147,7 @@ def _attribute(value, name):
 
 
 def _is_known(thing):
-    """Whether a class or a function is what its module has by that name."""
+    """True if the attribute of its module with its name is this class or function."""
     found = sys.modules.get(module_of(thing))
     for name in thing.__qualname__.split("."):
         found = getattr(found, name, None)

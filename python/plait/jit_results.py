@@ -1,4 +1,4 @@
-"""What a jitted function gives and leaves behind: leaves in its record, and results made of them again."""
+"""Results and changes of state of a jitted function: as leaves in its record, and rebuilt from them."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from .tree import flatten
 
 
 class Finish:
-    """The result of a recorded call of its leaves, and what the host code changed outside of its arguments."""
+    """The result of a recorded call, rebuilt from its leaves, and the changes of its host code outside of its arguments."""
 
     def __init__(self, structure, once, numbers, given, writes):
         """`once`: the leaves of the result, then those of the writes; `given`: sources of leaves that are looked up, by number."""
@@ -20,7 +20,7 @@ class Finish:
 
     def finish(self, leaves, places, call):
         all_leaves, count = self._once.spread(leaves), len(self.structure) - len(self._given)
-        # Where the host code has run its own writes are there, but for derivatives that go through.
+        # If the host code has run, its own writes exist already, except that derivatives must pass through.
         if self._writes and (not call.has_run or _core._is_followed(leaves)):
             written = iter(all_leaves[count:])
             values = [write.value(places, call, list(itertools.islice(written, write.count))) for write in self._writes]
@@ -28,7 +28,7 @@ class Finish:
                 write.again(places, call, value)
             call.has_written = True
             call.writes_into_trees = any(write.names is not None for write in self._writes)
-        elif call.has_run and not _core._is_tracing():  # what was written is the result itself, where it is one of both
+        elif call.has_run and not _core._is_tracing():  # a tensor that is both a result and written is the result itself
             all_leaves = [call.written.get(number, leaf) for number, leaf in zip(self._once.places, all_leaves)]
         results = [each.item() if i in self._numbers else each for i, each in enumerate(all_leaves[:count])]
         for number, source in self._given.items():
@@ -37,8 +37,8 @@ class Finish:
 
 
 def results_of(tree, stand_in=lambda tree: tree):
-    """The leaves of what a function gives, its structure, which leaves stand for numbers, sizes and items, which need not be
-    known while it is recorded, and by number the sources of those that are looked up."""
+    """The leaves of the result of a function, its structure, the leaves that represent numbers, sizes and items, which may be unknown
+    while it is recorded, and the sources of those that are looked up, by number."""
     tree = stand_in(settled(tree, keeps_leaves=True))
     leaves, structure = _core._flatten(tree, numbers=True)
     made = {}  # tensors of numbers, by identity

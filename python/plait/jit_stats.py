@@ -37,15 +37,15 @@ def differences(earlier, later):
 
 
 class Reasons:
-    """What is known of why there was another record, in words that name the place."""
+    """The known reasons for new records, in words that name the place."""
 
     def __init__(self):
-        self._words = {}  # in place of what the library says
-        self.places = {}  # where host code took sizes for numbers (sizes.py)
-        self.as_it_is = 0  # calls that ran the host code though there might be a record
+        self._words = {}  # replacements for texts of the core
+        self.places = {}  # where host code read sizes as numbers (sizes.py)
+        self.as_it_is = 0  # calls that ran the host code without a record
 
     def note(self, earlier, later, names):
-        """Two keys of records differ in what is called so."""
+        """Two keys of records differ in these names."""
         before, now = dict(earlier), dict(later)
         for name in names:
             if name not in before or name not in now:
@@ -58,14 +58,14 @@ class Reasons:
             text = text.replace(said, words)
         lines = [line + self._place_of(line) for line in text.split("\n")]
         if self.as_it_is:
-            lines.append(f"  {self.as_it_is} calls ran the host code as it is: inside of autocast, or since what is recorded met an error")
+            lines.append(f"  {self.as_it_is} calls ran the host code unrecorded: inside of autocast, or because recording failed")
         return "\n".join(lines)
 
     def _place_of(self, line):
-        """Where host code took a size for a number, of a line that says which guard on it did not hold."""
-        fact = re.match(r" *(.+) (==|!=|<=|<) \S+ does not hold of the sizes", line)
+        """Where host code read a size as a number, for a line that names the failed guard on it."""
+        fact = re.match(r" *(.+) (==|!=|<=|<) \S+ does not hold for the sizes", line)
         place = self.places.get(fact[1]) if fact else None
-        return f": taken as a number at {place}" if place else ""
+        return f": read as a number at {place}" if place else ""
 
 
 def _told(name, before, now):

@@ -36,9 +36,9 @@ class Dynamic:
     divisor: int = 1
 
 
-_UNSTEADY = "gives another value at each call", "draw by plait.random, or hand the value over as an argument"
-_OUTSIDE = ("reads or changes what is outside of the program",
-            "do it outside of the jitted function; what pl.callback does is done at every run of the record")
+_UNSTEADY = "returns a different value at each call", "use plait.random, or pass the value as an argument"
+_OUTSIDE = ("reads or changes state outside of the program",
+            "do it outside of the jitted function; plait.callback runs at every run of the record")
 _MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
@@ -59,11 +59,11 @@ class Jitted:
         self._name, self._options = options["name"], options
         self._max_records, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
-        self._by_host = None  # why its host code is run at each call, where that is so
-        self._records, self._latest = {}, None  # keys that were seen, in order, and the last one
-        self._times = collections.Counter()  # how often each argument or value outside has made another record
+        self._by_host = None  # the reason if its host code runs at each call
+        self._records, self._latest = {}, None  # earlier keys, in order, and the last one
+        self._times = collections.Counter()  # how often each argument or value outside has caused another record
         self._warned, self._reasons = set(), Reasons()
-        self._modes = {}  # by name of a float among the arguments: "constant" where host code needs its number, "read" where too often
+        self._modes = {}  # by name of a float among the arguments: "constant" if host code needs its number, "read" if too often
 
     def __call__(self, *arguments, **named):
         return self._call((), arguments, named)
@@ -102,7 +102,7 @@ class Jitted:
             if raised.owner is not call:
                 raise
             needed = raised
-        # Outside of the handler: what is raised now does not speak of it.
+        # Outside of the handler: errors raised now do not name it as their context.
         call.take_back()
         earlier = dict(self._modes)
         self._modes.update(dict.fromkeys(needed.names, "constant"))
@@ -131,10 +131,10 @@ class Jitted:
             return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:
             return result
-        # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
+        # Not part of the quick comparison: identities of lists, equality of objects, the order of keyword arguments.
         if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
             return result
-        if call.has_written:  # it is remembered as it is now
+        if call.has_written:  # the state is remembered after the writes
             call = Call(self, call.first, call.given, call.named)
             if call.key() != key:
                 return result
@@ -146,17 +146,17 @@ class Jitted:
         if key not in self._records:
             self._warn_of(call.reach.lines)
             self._note_record(key)
-            if self._by_host is not None and call.reach is not NO_REACH:  # since it has differed too often
+            if self._by_host is not None and call.reach is not NO_REACH:  # because it has changed too often
                 call.leaves = None
                 key = call.key()
         self._records.pop(key, None)
         self._records[key], self._latest = None, key
-        if len(self._records) > self._max_records:  # made anew: hashes of the user's objects may have changed
+        if len(self._records) > self._max_records:  # created again: hashes of the user's objects may have changed
             self._records = dict.fromkeys(list(self._records)[1:])
         return key
 
     def _note_record(self, key):
-        """Counts what it is that differs from the last call."""
+        """Counts what differs from the last call."""
         earlier = self._latest
         if earlier is None:
             return
@@ -168,13 +168,13 @@ class Jitted:
                 continue
             if self._modes.get(name) == "constant":
                 self._modes[name] = "read"
-                self._warn(f"{self._name} runs its host code for other values of {name}, since it needs its number and that has differed "
+                self._warn(f"{self._name} runs its host code for new values of {name}, because it needs its number, which has changed "
                            f"{_MOST_RECORDS_FOR_ONE} times\n  hint: make it a tensor")
             elif name.startswith("outside."):
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             elif name.startswith(("arg", "named.")):
-                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
-                           "  hint: make what differs a tensor, or an argument of its own that is a number: these values do not count")
+                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for different values of {name}\n"
+                           "  hint: make it a tensor, or a separate argument that is a number: such values need no new record")
 
     def _run_by_host(self, reason, is_said=False):
         if self._by_host is not None:
@@ -185,20 +185,20 @@ class Jitted:
 
     def _warn_of_host_code(self, reason, is_said=False):
         if self._fullgraph:
-            raise errors.ValueError(f"{self._name}: {reason}: its host code would be run at each call, which `fullgraph` rules out\n"
-                                    "  hint: hand such state over as an argument, and give it back")
+            raise errors.ValueError(f"{self._name}: {reason}: its host code would run at each call, which `fullgraph` forbids\n"
+                                    "  hint: pass such state as an argument, and return it")
         if not is_said:
-            self._warn(f"{self._name} runs its host code at each call, since {reason}\n"
-                       "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
+            self._warn(f"{self._name} runs its host code at each call, because {reason}\n"
+                       "  hint: pass such state as an argument, and return it; stats(f) shows how calls were run")
 
     def _warn_of(self, lines):
-        """Of calls whose result differs from call to call, or that reach what is outside of the program."""
+        """Warns of calls whose result differs from call to call, or that reach outside of the program."""
         for what, kind, file, line in lines:
             reason, hint = _UNSTEADY if kind == "value" else _OUTSIDE
             self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
-                self._warn(f"{self._name} runs its host code at each call, since {what} {reason}\n  hint: {hint}", file, line)
+                self._warn(f"{self._name} runs its host code at each call, because {what} {reason}\n  hint: {hint}", file, line)
 
     def _warn(self, message, file=None, line=None):
         """Warns at a line of the user; by default where the function begins."""
@@ -212,8 +212,8 @@ class Jitted:
         wanted = []
         for each in self._donate:
             if each not in (call.named if isinstance(each, str) else range(len(call.given))):
-                raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
-                                        f"{len(call.given)} by place, and by name {sorted(call.named)}")
+                raise errors.ValueError(f"{self._name}: argument {each} cannot be donated: there are "
+                                        f"{len(call.given)} positional arguments, and {sorted(call.named)}")
             wanted.append(f"named.{each}" if isinstance(each, str) else f"arg{each}")
         return [i for i, path in enumerate(call.paths())
                 if any(path == each or path.startswith(each + ".") for each in wanted)]
@@ -229,7 +229,7 @@ class Jitted:
         return _jitted_again, (self._called, self._donate, self._options)
 
     def _runs_as_it_is(self, given):
-        """Whether the host code runs on tensors, for other reasons than that it was asked for."""
+        """True if the host code runs on concrete tensors, though this was neither requested nor decided before."""
         return self._by_host is None and not self._options["disable"] and not any(leaf.is_traced for leaf in given)
 
     def stats(self):
@@ -238,7 +238,7 @@ class Jitted:
         text = self._reasons.reworded(text)
         if self._by_host is not None:
             retraces += ((self._by_host, 1),)
-            text += f"\n  its host code is run at each call, since {self._by_host}"
+            text += f"\n  its host code runs at each call, because {self._by_host}"
         return JitStats(traces, hits, failed, host_runs, pieces, retraces, text)
 
 
@@ -249,7 +249,7 @@ def _jitted_again(function, donate, options):
 class _JittedMethod:
     """A jitted method bound to an object, whose attributes are state outside of the arguments."""
 
-    _is_bound = True  # for who looks into it (given.py)
+    _is_bound = True  # for given.py
 
     def __init__(self, jitted, owner):
         self.__func__, self.__self__ = jitted, owner
@@ -262,8 +262,8 @@ class _JittedMethod:
 
 
 class _Records:
-    """What jit of a Module, or of another tree that can be called, has besides its tree. What is made of it, the model after a
-    step of training, has the same. Those with the same options are alike, so that models go together."""
+    """The part of a jitted Module, or of another callable tree, besides its tree. The model after a training step shares it. Those with
+    equal options are equal, so that models can be combined."""
 
     name = "jit"
 
@@ -297,11 +297,11 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     >>> print(double(pl.asarray([1.0, 2.0])))
     [2. 4.] : f32[2]
 
-    Arguments and results are trees of tensors; what is no tensor in them is static, but floats that are arguments
-    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
-    outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
-    its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
-    are donated, by numbers or by names; their tensors hold nothing afterwards. Of a Module it is a tree, whose weights
+    Arguments and results are trees of tensors; everything else in them is static, except floats that are arguments
+    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a path for each
+    outcome; a function that reads numbers from tensors runs its host code at each call. State that the function reads from
+    its closure and globals is checked at each call. Results may reuse the memory of arguments that
+    are donated, by numbers or by names; their tensors are empty afterwards. jit of a Module is a tree, whose weights
     are those of the Module."""
     options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
                    max_paths=max_paths, max_records=max_records)
@@ -317,10 +317,10 @@ def stats(function):
     >>> for size in 2, 2, 3: _ = double(plait.ones(size))
     >>> print(plait.stats(double))
     2 recorded, 1 hits, 0 guards failed, 0 runs of the host code
-      the size arg0.0 is 3, and was 2
+      the size arg0.0 is 3, was 2 before
     """
     if isinstance(function, Applied) and isinstance(function.how, _Records):
         return function.how.jitted.stats()
     if not callable(getattr(function, "stats", None)):
-        raise errors.TypeError(f"stats: expected what jit gives, not {type(function).__name__}")
+        raise errors.TypeError(f"stats: expected a jitted function, not {type(function).__name__}")
     return function.stats()

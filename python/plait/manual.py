@@ -28,14 +28,14 @@ def _texts():
 
 
 def with_example(text, module, name):
-    """A docstring: the signature, the text, and an example where it has none of its own."""
+    """A docstring: the signature, the text, and an example if it has none itself."""
     path = f"{module}.{name}".removeprefix("plait.")
     text = _with_signature(text, module, name)
     return text if ">>>" in text or path not in _texts() else f"{text}\n\n{_texts()[path]}"
 
 
 def _with_signature(text, module, name):
-    """That of a function with several ways to be called begins with them."""
+    """The docstring of a function with several signatures begins with them."""
     if text.startswith(f"{name}("):
         return text
     for place in (module, "plait.nn", "plait.optim"):
@@ -48,7 +48,7 @@ def _with_signature(text, module, name):
 
 
 def _has_text(function, text):
-    """Whether that is its docstring, and not that of a method with the same name."""
+    """True if this is its docstring, and not that of a method with the same name."""
     if isinstance(function, types.FunctionType):
         return function.__doc__ == text
     return any(text.startswith(summary) for _, summary in getattr(function, "_overloads", ()))

@@ -44,10 +44,10 @@ RENAMED = {
 # For these PyTorch returns values and indices, NumPy and Plait values only. With a positional axis either could be
 # meant.
 _BY_KEYWORD = {
-    "max": "x.max(axis=1) gives the greatest, as NumPy does, and x.argmax(axis=1) where it is; plait.maximum(x, y) the greater of two",
-    "min": "x.min(axis=1) gives the least, as NumPy does, and x.argmin(axis=1) where it is; plait.minimum(x, y) the lesser of two",
-    "cummax": "x.cummax(axis=0) gives the greatest so far",
-    "cummin": "x.cummin(axis=0) gives the least so far",
+    "max": "x.max(axis=1) returns the maximum, as in NumPy, and x.argmax(axis=1) its index; plait.maximum(x, y) the greater of two",
+    "min": "x.min(axis=1) returns the minimum, as in NumPy, and x.argmin(axis=1) its index; plait.minimum(x, y) the lesser of two",
+    "cummax": "x.cummax(axis=0) returns the cumulative maximum",
+    "cummin": "x.cummin(axis=0) returns the cumulative minimum",
 }
 
 
@@ -93,7 +93,7 @@ def astype(self, dtype, *, copy=True, device=None):
 def type_(self, dtype=None):
     """Like astype."""
     if dtype is None:
-        raise errors.TypeError.with_hint("type: no dtype is given", "x.dtype is that of the tensor, x.type(plait.f64) gives another")
+        raise errors.TypeError.with_hint("type: the dtype is missing", "x.dtype is that of the tensor, x.type(plait.f64) converts it")
     return _core.astype(self, dtype)
 
 
@@ -159,7 +159,7 @@ def clone(self):
 def tolist(self):
     """The numbers as nested lists, one level per dimension; a scalar as a number."""
     if self.is_traced and not _core._is_known(self):
-        raise errors.ValueError.with_hint("tolist: what is being recorded has no numbers yet", "give it back, and read it outside")
+        raise errors.ValueError.with_hint("tolist: a tensor that is being recorded has no values yet", "return it, and read it outside")
     return self.numpy().tolist()
 
 
@@ -172,8 +172,8 @@ def transpose(self, *axes, dim0=None, dim1=None):
     if len(axes) == 2:
         first, second = (axis % self.ndim if -self.ndim <= axis < self.ndim else axis for axis in axes)
         if self.ndim == 2 and first < second:
-            raise errors.ValueError.with_hint(f"transpose: ({axes[0]}, {axes[1]}) of a matrix exchanges its dimensions in PyTorch, and keeps "
-                                   "them in NumPy", "x.T or x.swapaxes(0, 1) exchanges them")
+            raise errors.ValueError.with_hint(f"transpose: ({axes[0]}, {axes[1]}) of a matrix swaps its dimensions in PyTorch, and keeps "
+                                   "them in NumPy", "x.T or x.swapaxes(0, 1) swaps them")
         return _core.swapaxes(self, *axes)
     return _core.transpose(self, axes or None)
 
@@ -181,7 +181,7 @@ def transpose(self, *axes, dim0=None, dim1=None):
 def t(self):
     """A transposed matrix; a vector unchanged."""
     if self.ndim > 2:
-        raise errors.ShapeError.with_hint(f"t: a tensor of {self.ndim} dimensions is no matrix", "x.mT transposes each matrix of a stack")
+        raise errors.ShapeError.with_hint(f"t: a tensor of {self.ndim} dimensions is not a matrix", "x.mT transposes each matrix of a batch")
     return _core.transpose(self)
 
 
@@ -217,15 +217,15 @@ def expand_as(self, other):
 def split(self, *place, parts=None, size=None, axis=0):
     """Split along the axis: into equal pieces (parts=), or into pieces of one size or of several (size=)."""
     if place:
-        raise errors.TypeError.with_hint(f"split: {place[0]} may be how many parts there are (NumPy), or how long each is (PyTorch)",
-                               f"x.split(size={place[0]}) gives parts of that size, x.split(parts=2) two parts")
+        raise errors.TypeError.with_hint(f"split: {place[0]} may be the number of parts (NumPy), or the size of each (PyTorch)",
+                               f"x.split(size={place[0]}) returns parts of that size, x.split(parts=2) two parts")
     return _core.split(self, parts, axis, size=size)
 
 
 def repeat(self, repeats, *more, axis=False, total=None):
     """Repeats each element along the axis, or all elements of the flattened tensor with axis=None."""
     if more or (axis is False and not isinstance(repeats, Tensor)):
-        raise errors.TypeError.with_hint("repeat: NumPy's repeats each element, PyTorch's the whole",
+        raise errors.TypeError.with_hint("repeat: NumPy repeats each element, PyTorch the whole",
                                "x.repeat(2, axis=0) or x.repeat(2, axis=None) repeats elements, x.tile(2, 3) the whole")
     return _core.repeat(self, repeats, None if axis is False else axis, total)
 
@@ -242,8 +242,8 @@ def trace(self, offset=0):
 
 def _of_matrix(name, function, x, *arguments):
     if x.ndim > 2:
-        raise errors.ShapeError.with_hint(f"{name}: of {x.ndim} dimensions NumPy and PyTorch take the first two, Plait the last two",
-                               f"plait.{name}(x) is of each matrix in the last two")
+        raise errors.ShapeError.with_hint(f"{name}: for {x.ndim} dimensions NumPy and PyTorch use the first two, Plait the last two",
+                               f"plait.{name}(x) uses the last two, of each matrix")
     return function(x, *arguments)
 
 
@@ -332,7 +332,7 @@ def _format(self, spec):
         return str(self)
     if self.ndim:
         raise errors.TypeError.with_hint(f"a tensor of {self.dtype.name}[{', '.join(map(str, self.shape))}] cannot be formatted by {spec!r}",
-                                         "str(x) shows all numbers, x.item() is the one of a tensor that has one")
+                                         "str(x) shows all elements, x.item() returns the only element")
     return format(self.item(), spec)
 
 

@@ -21,8 +21,8 @@ class Module:
                 return x @ self.weight + self.bias
 
     A class that has fields (`scale: plait.Tensor`) and no __init__ gets one as dataclasses do. The gradient by a Module
-    is a Module of that class. Transforms hand functions a Module made anew: one that changes it gives it back.
-    Tensors are its weights, but for those that are marked: self.mask = plait.nn.Buffer(mask). Arrays of NumPy are
+    is a Module of that class. Transforms pass a copy of a Module: a function that changes it must return it.
+    Tensors are its weights, except those that are marked: self.mask = plait.nn.Buffer(mask). NumPy arrays are
     buffers, too.
 
     >>> class Scale(plait.Module):
@@ -61,19 +61,19 @@ def holds_module(tree):
 
 
 def _expect_no_weights_in_class(cls):
-    """TypeError where an attribute of the class holds tensors: no instance has them, so nobody would train them."""
+    """TypeError if an attribute of the class holds tensors: instances do not have them, so they would not be trained."""
     fields = cls.__dict__.get("__annotations__", {})
     for name, value in list(cls.__dict__.items()):
         if name in fields or name.startswith("__"):
             continue
         if any(isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex") for leaf in _core._flatten(value)[0]):
             raise errors.TypeError.with_hint(
-                f"{cls.__name__}.{name} holds tensors, and is an attribute of the class: it is no part of the models, and would not be trained",
+                f"{cls.__name__}.{name} holds tensors, and is an attribute of the class: it is not part of the models, and would not be trained",
                 f"set it in __init__: self.{name} = … for a weight, self.{name} = plait.nn.Buffer(…) for a constant")
 
 
 def _call_of_forward(self, *arguments, **named):
-    raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, and no __call__", "name it __call__ in the place of forward")
+    raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, but no __call__", "name it __call__ instead of forward")
 
 
 def _shown(value, indent):

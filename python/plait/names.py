@@ -49,8 +49,8 @@ def of_tensor(tensor, name):
 
 
 def of_object(thing, name):
-    """What Module.__getattr__ raises: of what the modules and optimizers of other libraries have. Python itself says what looks
-    like the name."""
+    """The error of Module.__getattr__ for attributes of modules and optimizers of other libraries. Python itself suggests similar
+    names."""
     said = None if name.startswith("_") else peers.of_object(thing, name)
     message = f"a {type(thing).__name__} has no {name!r}"
     error = errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(message, said)

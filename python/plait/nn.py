@@ -19,7 +19,7 @@ def _fans(shape):
     """Fan-in and fan-out: the number of inputs of one output, and of outputs of one input."""
     shape = tuple(shape)
     if len(shape) < 2:
-        raise _errors.ShapeError(f"weights are {list(shape)}, expected two dimensions at least: [outputs, inputs, …]")
+        raise _errors.ShapeError(f"weights are {list(shape)}, expected at least two dimensions: [outputs, inputs, …]")
     space = _math.prod(shape[2:])
     return shape[1] * space, shape[0] * space
 
@@ -35,7 +35,7 @@ def uniform(shape, bound, *, key=None, dtype=_core.f32):
     True
     """
     if not bound >= 0:
-        raise _errors.ValueError(f"nn.uniform: the bound is {bound}; it is at least 0")
+        raise _errors.ValueError(f"nn.uniform: the bound is {bound}, expected 0 or more")
     key = _drawn(key)
     return _core.random.uniform(key, shape, -bound, bound, dtype) if bound else _core.zeros(shape, dtype=dtype)
 
@@ -99,7 +99,7 @@ def _weights(shape, bias, key, dtype):
 def _expect_sizes(layer, *sizes):
     for size in sizes:
         if size < 0:
-            raise _errors.ValueError(f"nn.{layer} of {size}: sizes are 0 or more")
+            raise _errors.ValueError(f"nn.{layer} of {size}: expected sizes of 0 or more")
 
 
 # ---- Layers.
@@ -133,7 +133,7 @@ class LayerNorm(_Module):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         _expect_sizes("LayerNorm", *self.normalized_shape)
         if not eps >= 0:
-            raise _errors.ValueError(f"nn.LayerNorm: eps is {eps}; it is at least 0")
+            raise _errors.ValueError(f"nn.LayerNorm: eps is {eps}, expected 0 or more")
         self.weight = _core.ones(self.normalized_shape, dtype=dtype) if elementwise_affine else None
         self.bias = _core.zeros(self.normalized_shape, dtype=dtype) if elementwise_affine and bias else None
         self.eps = eps
@@ -173,7 +173,7 @@ class Conv2d(_Module):
                  dtype=_core.f32):
         _expect_sizes("Conv2d", in_channels, out_channels)
         if groups < 1 or in_channels % groups or out_channels % groups:
-            raise _errors.ValueError(f"nn.Conv2d: {in_channels} channels to {out_channels} in {groups} groups: both are multiples of "
+            raise _errors.ValueError(f"nn.Conv2d: {in_channels} channels to {out_channels} in {groups} groups: both must be multiples of "
                                      "the groups")
         window = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
         self.weight, self.bias = _weights((out_channels, in_channels // groups, *window), bias, key, dtype)
@@ -195,7 +195,7 @@ class Attention(_Module):
 
     def __init__(self, embed_dim, num_heads, is_causal=False, bias=True, *, key=None, dtype=_core.f32):
         if num_heads < 1 or embed_dim < 0 or embed_dim % num_heads:
-            raise _errors.ValueError(f"nn.Attention: {num_heads} heads of a width of {embed_dim}: the width is a multiple of the heads")
+            raise _errors.ValueError(f"nn.Attention: {num_heads} heads of a width of {embed_dim}: the width must be a multiple of the heads")
         keys = _core.random.split_key(_drawn(key), 2)
         self.qkv = Linear(embed_dim, 3 * embed_dim, bias, key=keys[0], dtype=dtype)
         self.out = Linear(embed_dim, embed_dim, bias, key=keys[1], dtype=dtype)
@@ -236,8 +236,8 @@ class Sequential(_Module):
     def __init__(self, *layers):
         for layer in layers:
             if not callable(layer):
-                hint = "layers go without brackets: plait.nn.Sequential(*layers)" if isinstance(layer, (list, tuple)) else "write a layer"
-                raise _errors.TypeError.with_hint(f"nn.Sequential: a {type(layer).__name__} is no layer, which can be called", hint)
+                hint = "pass layers without brackets: plait.nn.Sequential(*layers)" if isinstance(layer, (list, tuple)) else "pass a layer"
+                raise _errors.TypeError.with_hint(f"nn.Sequential: a {type(layer).__name__} is not a layer, which can be called", hint)
         self.layers = list(layers)
 
     def __call__(self, x):
@@ -259,8 +259,8 @@ class Sequential(_Module):
 
 
 def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
-    """-log p(target), where classes lie along the axis of logits, which need not be said of [classes] and [batch, classes];
-    the target holds classes, or probabilities of all of them. Narrow floats give f32.
+    """-log p(target), where classes are along the axis of logits, which may be omitted for [classes] and [batch, classes];
+    the target has classes, or probabilities of all of them. The result for narrow floats is f32.
 
     >>> plait.nn.cross_entropy(plait.zeros((2, 10)), plait.zeros(2, dtype=plait.i64))
     2.3025851 : f32[]
@@ -269,8 +269,8 @@ def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, 
     """
     logits = _asarray(logits)
     if axis is None and logits.ndim > 2:
-        raise _errors.ValueError.with_hint(f"nn.cross_entropy: logits of {logits.ndim} axes, and none is said to be that of the classes",
-                                           "axis=-1 of [batch, length, classes]; axis=1 of [batch, classes, …], which PyTorch takes")
+        raise _errors.ValueError.with_hint(f"nn.cross_entropy: logits of {logits.ndim} axes need the axis of the classes",
+                                           "axis=-1 for [batch, length, classes]; axis=1 for [batch, classes, …], which PyTorch uses")
     if logits.dtype.kind == "floating" and logits.dtype != _core.f64:
         logits = _core.astype(logits, _core.f32)
     return _core.cross_entropy(logits, target, axis=-1 if axis is None else axis, weight=weight, ignore_index=ignore_index,

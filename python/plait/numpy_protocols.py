@@ -42,15 +42,15 @@ def _are_followed(tree):
 
 
 def _refuse(name, why, ours=None):
-    near = f"plait.{ours} does it; or " if ours else ""
-    raise errors.TypeError(f"numpy.{name}: {why}\n  hint: {near}x.numpy() and stop_gradient(x) say that no derivative is wanted")
+    near = f"use plait.{ours}; or " if ours else ""
+    raise errors.TypeError(f"numpy.{name}: {why}\n  hint: {near}x.numpy() and stop_gradient(x) if no derivative is needed")
 
 
 def _refuse_followed(name):
     import plait
 
     functions = [each for each, value in vars(plait).items() if callable(value) and not isinstance(value, type) and each[0] != "_"]
-    _refuse(name, "NumPy computes with numbers, and a derivative follows a tensor that it is given, which would be cut",
+    _refuse(name, "NumPy computes with numbers, but an argument is being differentiated, which this would interrupt",
             nearest(name.rsplit(".", 1)[-1], functions, 0.8))
 
 
@@ -59,7 +59,7 @@ def _ours(function, name, arguments, keywords):
     try:
         bound = inspect.signature(function).bind(*arguments, **keywords)
     except builtins.TypeError as error:
-        _refuse(name, f"plait does not do this with a tensor that is recorded, or that a derivative follows: {error}")
+        _refuse(name, f"plait does not support this for a tensor that is recorded or differentiated: {error}")
     return function(*bound.args, **bound.kwargs)
 
 
@@ -92,7 +92,7 @@ def _array_ufunc(self, function, method, *inputs, out=None, **keywords):
         if ours is not None:
             return ours(*inputs) if method == "__call__" else _ours(ours, f"{name}.{method}", inputs, keywords)
     elif any(isinstance(each, Tensor) for each in out):
-        _refuse(name, "NumPy cannot write into a tensor: leave out= away")
+        _refuse(name, "NumPy cannot write into a tensor: omit out=")
     if is_followed:
         _refuse_followed(name)
     written = {} if out is None else {"out": out}

@@ -23,7 +23,7 @@ def _is_inexact(leaf):
 
 
 def _which_are_trained(leaves, structure):
-    """For each leaf of a model whether it is a weight: no whole numbers, and no buffer."""
+    """For each leaf of a model, whether it is a weight: not integers, and not buffers."""
     return [not is_buffer and _is_inexact(leaf) for leaf, is_buffer in zip(leaves, _buffers(structure))]
 
 
@@ -33,7 +33,7 @@ def _trained(tree):
 
 
 def _zeros_like(params):
-    """Zeros in the place of all that is trained, and None in that of buffers."""
+    """Zeros for everything that is trained, and None for buffers."""
     leaves, structure = _flatten(_map(_asarray, params))
     once = _Distinct(leaves, [(id(leaf), is_buffer) for leaf, is_buffer in zip(leaves, _buffers(structure))])
     zeros = [_core.zeros_like(leaf) if _is_inexact(leaf) else leaf for leaf in once.values]
@@ -41,8 +41,8 @@ def _zeros_like(params):
 
 
 def _by_path(name, what, params, tree):
-    """The leaves of a tree that belong to those of the parameters, which are (path, leaf, whether it is trained); None for
-    what is not trained."""
+    """The leaves of a tree that correspond to those of the parameters, (path, leaf, whether it is trained); None for leaves that are
+    not trained."""
     leaves, structure = _flatten(tree)
     found = dict(zip(structure.paths, leaves))
     paths = [path for path, *_ in params]
@@ -55,11 +55,11 @@ def _by_path(name, what, params, tree):
         if tuple(other.shape) != tuple(value.shape):
             raise _errors.ShapeError(f"{name}: {path or 'the model'} is {list(value.shape)}, {what} of it {list(other.shape)}")
     for path in found.keys() - set(paths):
-        raise _errors.ValueError.with_hint(f"{name}: {what} has {path!r}, which the model has not; its leaves are {paths[:8]}", _NO_WEIGHTS)
+        raise _errors.ValueError.with_hint(f"{name}: {what} has {path!r}, which the model does not have; its leaves are {paths[:8]}", _NO_WEIGHTS)
     return [found.get(path) for path in paths]
 
 
-_NO_WEIGHTS = "numbers of Python's and arrays of NumPy in a Module are no weights: plait.tensor(2.0) is one"
+_NO_WEIGHTS = "Python numbers and NumPy arrays in a Module are not weights: plait.tensor(2.0) is one"
 
 
 def _wide(dtype):
@@ -117,8 +117,8 @@ class _Optimizer(_Module):
     def _expect_one_gradient(name, pairs, of_firsts, gradients):
         for (path, _, is_trained), first, gradient in zip(pairs, of_firsts, gradients):
             if first is not gradient and is_trained:
-                raise _errors.ValueError(f"{name}: {path} is a tensor that the model has at another place too, and the gradient has two of "
-                                         "it\n  hint: grad gives it one; plait.tree.map and plait.jit keep it so")
+                raise _errors.ValueError(f"{name}: {path} is a tensor that the model has at two places, but the gradient has different tensors "
+                                         "there\n  hint: grad returns one gradient for it; plait.tree.map and plait.jit keep it tied")
 
     def _stepped(self, numbers, value, gradient, *states):
         """Converts to the dtype of the computation, and back."""
@@ -146,7 +146,7 @@ class SGD(_Optimizer):
     def __init__(self, params, lr=1e-3, momentum=0.0, weight_decay=0.0, nesterov=False):
         self._begin(params, lr, momentum=(momentum, _math.inf), weight_decay=(weight_decay, _math.inf))
         if nesterov and not momentum:
-            raise _errors.ValueError("SGD: nesterov, and no momentum\n  hint: say momentum=0.9")
+            raise _errors.ValueError("SGD: nesterov needs a momentum\n  hint: pass momentum=0.9")
         self.velocity = _zeros_like(params) if momentum else None
         self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
 
@@ -194,7 +194,7 @@ class Adam(_Optimizer):
         step_size, square_scale, left = numbers
         if value.dtype.kind == "complex":
             raise _errors.TypeError(f"{type(self).__name__}: a weight is {value.dtype.name}, expected real numbers\n  hint: keep real and "
-                                    "imaginary parts as weights of their own, or use SGD")
+                                    "imaginary parts as separate weights, or use SGD")
         if self.weight_decay and self._is_decoupled:
             value = value * left
         elif self.weight_decay:
@@ -226,7 +226,7 @@ def warmup_cosine(steps, peak, total, warmup=0, least=0.0):
     [0.2, 0.8, 1.0, 0.5, 0.0]
     """
     if not 0 <= warmup < total:
-        raise _errors.ValueError(f"warmup_cosine: {total} steps of which {warmup} are warmup; there are more")
+        raise _errors.ValueError(f"warmup_cosine: {total} steps of which {warmup} are warmup; expected more steps than warmup")
     done = _core.astype(_asarray(steps), _core.f64)
     way = _core.clip((done - warmup) / (total - warmup), 0.0, 1.0)
     fall = least + (peak - least) * 0.5 * (1 + _core.cos(way * _math.pi))

@@ -10,19 +10,19 @@ from .methods import RENAMED
 
 TENSOR = {
     # Different meanings in Plait and elsewhere.
-    "sort": "plait.sort(x) gives the sorted tensor (NumPy's method sorts in place), plait.sort_with_indices(x) values and indices (PyTorch's)",
-    "msort": "plait.sort(x, axis=0)", "partition": "plait.partition(x, kth) gives the partitioned tensor",
-    "median": "plait.median(x) gives the mean of the two in the middle, as NumPy does; PyTorch gives the lower one: plait.sort(x, axis=-1)[..., "
+    "sort": "plait.sort(x) returns the sorted tensor (NumPy's method sorts in place), plait.sort_with_indices(x) values and indices (PyTorch's)",
+    "msort": "plait.sort(x, axis=0)", "partition": "plait.partition(x, kth) returns the partitioned tensor",
+    "median": "plait.median(x) returns the mean of the two middle elements, as NumPy does; PyTorch returns the lower one: plait.sort(x, axis=-1)[..., "
               "(x.shape[-1] - 1) // 2]",
-    "nanmedian": "plait.nanmedian(x) gives the mean of the two in the middle, as NumPy does",
-    "equal": "x == y compares elements, plait.array_equal(x, y) the whole",
-    "cross": "plait.linalg.cross(x, y, axis=-1): PyTorch takes the first axis of size 3",
-    "unfold": "plait.unfold(x, kernel_size) gives the windows of images; x[..., i:i + n] one of a sequence",
-    "svd": "plait.linalg.svd(x), which gives V transposed and conjugate",
+    "nanmedian": "plait.nanmedian(x) returns the mean of the two middle elements, as NumPy does",
+    "equal": "x == y compares elements, plait.array_equal(x, y) whole tensors",
+    "cross": "plait.linalg.cross(x, y, axis=-1): PyTorch uses the first axis of size 3",
+    "unfold": "plait.unfold(x, kernel_size) returns the windows of images; x[..., i:i + n] is one of a sequence",
+    "svd": "plait.linalg.svd(x), which returns V transposed and conjugated",
     # Other names.
     "aminmax": "plait.min(x), plait.max(x)", "ptp": "plait.max(x) - plait.min(x)", "kthvalue": "plait.sort(x)[..., k - 1]",
     "mode": "plait.unique_counts(x)", "histc": "plait.histogram(x, bins, low, high)", "histogram": "plait.histogram(x, bins, low, high)",
-    "unique_consecutive": "plait.unique(x) gives them in order", "dist": "plait.norm(x - y)",
+    "unique_consecutive": "plait.unique(x) returns them sorted", "dist": "plait.norm(x - y)",
     "renorm": "x * (most / plait.norm(x, axis=1, keepdims=True))", "logdet": "plait.linalg.slogdet(x).logabsdet", "adjoint": "x.mH",
     "vdot": "plait.dot(x.conj(), y)", "addmv": "a + x @ v", "addr": "a + plait.outer(x, y)", "addbmm": "plait.addmm(a, x, y) for each matrix",
     "fmax": "plait.nanmax(plait.stack([x, y]), axis=0)", "fmin": "plait.nanmin(plait.stack([x, y]), axis=0)", "isposinf": "x == plait.inf",
@@ -46,8 +46,8 @@ TENSOR = {
     "new_tensor": "plait.tensor(data, dtype=x.dtype)", "new_empty_strided": "x.new_empty(2, 3)", "nonzero_static": "plait.nonzero(x)",
     "bit_count": "x.numpy().astype(int)",
     # Devices, memory, and in-place operations.
-    "cuda": "there is one device, the CPU: leave .cuda() out, or write x.to('cpu')",
-    "data": "x.detach() gives it without derivatives, x.numpy() as NumPy's", "layout": "x.is_contiguous; all tensors are dense",
+    "cuda": "the only device is the CPU: omit .cuda(), or write x.to('cpu')",
+    "data": "x.detach() has no derivatives, x.numpy() is a NumPy array", "layout": "x.is_contiguous; all tensors are dense",
     "fill": "plait.full_like(x, value)", "tobytes": "x.numpy().tobytes()", "tofile": "x.numpy().tofile(file)",
     "dump": "x.numpy().dump(file), or pickle", "dumps": "x.numpy().dumps(), or pickle", "strides": "x.numpy().strides",
     "stride": "x.numpy().strides", "storage_offset": "x.numpy().base", "data_ptr": "x.numpy().ctypes.data",
@@ -57,8 +57,8 @@ TENSOR = {
     "is_leaf": "x.requires_grad() begins a tape", "grad_fn": "plait.trace(f)(x) shows what f does", "grad_dtype": "x.dtype",
     "retain_grad": "plait.gradient(result, x) of any x", "retains_grad": "plait.gradient(result, x) of any x",
     "register_post_accumulate_grad_hook": "x.register_hook(hook)", "get_device": "x.device",
-    "block_until_ready": "nothing: x is computed already: x.item()",
-    **dict.fromkeys(("addressable_shards", "addressable_data", "global_shards", "is_fully_addressable", "is_fully_replicated", "platform", "committed"), "x.device; there is one"),
+    "block_until_ready": "not needed: x is computed already: x.item()",
+    **dict.fromkeys(("addressable_shards", "addressable_data", "global_shards", "is_fully_addressable", "is_fully_replicated", "platform", "committed"), "x.device; there is only one"),
     "copy_to_host_async": "x.numpy()", "on_device_size_in_bytes": "x.nbytes", "unsafe_buffer_pointer": "x.numpy().ctypes.data",
     "sharding": "x.device", "weak_type": "x.dtype", "index": "x[index]", "names": "x.shape", "pin_memory": "x.cpu()", "is_inference": "x.is_traced",
     "values": "x.numpy()", "indices": "plait.argwhere(x)", "name": "x.dtype.name", "iloc": "x[index]", "loc": "x[index]",
@@ -78,7 +78,7 @@ _CHANGES = {
 PLAIT = {
     # Creating tensors.
     "Tensor": "plait.tensor([1.0, 2.0])", "FloatTensor": "plait.tensor([1.0, 2.0])", "LongTensor": "plait.tensor([1, 2])",
-    "ndarray": "plait.Tensor is the class, plait.tensor([1.0, 2.0]) makes one", "Array": "plait.Tensor", "Variable": "plait.tensor([1.0, 2.0])",
+    "ndarray": "plait.Tensor is the class, plait.tensor([1.0, 2.0]) makes a tensor", "Array": "plait.Tensor", "Variable": "plait.tensor([1.0, 2.0])",
     "Parameter": "plait.tensor([1.0, 2.0]): a tensor in a plait.Module is a parameter", "as_tensor": "plait.asarray(x)",
     "from_numpy": "plait.asarray(a)", "asanyarray": "plait.asarray(a)", "ascontiguousarray": "plait.asarray(a)",
     "asfortranarray": "plait.asarray(a)", "asmatrix": "plait.asarray(a)", "asarray_chkfinite": "plait.asarray(a)",
@@ -146,7 +146,7 @@ PLAIT = {
     "sort_key_val": "plait.sort_with_indices(x)", "histc": "plait.histogram(x, bins, low, high)", "bucketize": "plait.searchsorted(edges, x)",
     "digitize": "plait.searchsorted(edges, x, side='right')", "intersect1d": "plait.unique_values(x[plait.isin(x, y)])",
     "union1d": "plait.unique_values(plait.concat([x, y]))", "setdiff1d": "plait.unique_values(x[plait.isin(x, y, invert=True)])",
-    "setxor1d": "plait.isin(x, y, invert=True)", "in1d": "plait.isin(x, y)", "unique_consecutive": "plait.unique(x) gives them in order",
+    "setxor1d": "plait.isin(x, y, invert=True)", "in1d": "plait.isin(x, y)", "unique_consecutive": "plait.unique(x) returns them sorted",
     "ediff1d": "plait.diff(x)", "trapz": "plait.trapezoid(y, x)", "reduce_sum": "plait.sum(x)", "reduce_max": "plait.max(x)",
     "reduce_min": "plait.min(x)", "reduce_prod": "plait.prod(x)", "reduce_and": "plait.all(x)", "reduce_or": "plait.any(x)",
     "logmeanexp": "plait.logsumexp(x) - math.log(x.size)", "array_equiv": "plait.array_equal(x, y)", "segment_reduce": "plait.segment_sum(x, ids)",
@@ -176,36 +176,36 @@ PLAIT = {
     "grid_sampler": "plait.grid_sample(x, grid)", "affine_grid": "plait.meshgrid, for plait.grid_sample", "constant_pad_nd": "plait.pad(x, widths)",
     # Other libraries' modules.
     "numpy": "the functions of plait itself, and plait.asarray(a) of NumPy's arrays", "jnp": "the functions of plait itself: plait.sum",
-    "lax": "plait.scan, plait.cond, plait.while_loop and plait.for_loop", "cuda": "there is one device, the CPU: plait.Device('cpu')",
-    "mps": "there is one device, the CPU: plait.Device('cpu')", "backends": "there is one device, the CPU: plait.Device('cpu')",
+    "lax": "plait.scan, plait.cond, plait.while_loop and plait.for_loop", "cuda": "the only device is the CPU: plait.Device('cpu')",
+    "mps": "the only device is the CPU: plait.Device('cpu')", "backends": "the only device is the CPU: plait.Device('cpu')",
     "autograd": "plait.grad(f)(x), or plait.gradient(result, x)", "func": "plait.grad, plait.vmap and plait.jvp",
     "utils": "plait.tree of trees; batches are x[i:i + n]", "data": "batches are x[i:i + n]",
     "distributed": "plait.vmap(f, axis_name='i') names an axis", "onnx": "plait.trace(f)(x).text()", "export": "plait.trace(f)(x).text()",
     "hub": "plait.tree.leaves_with_paths(model) has the names of weights", "tree_util": "plait.tree", "tree_map": "plait.tree.map(f, tree)",
-    "nested": "plait.segment_sum, of ragged rows", "sparse": "plait.segment_sum, of what is there",
+    "nested": "plait.segment_sum, of ragged rows", "sparse": "plait.segment_sum, of the elements that exist",
     "debug": "plait.print(x), which prints in programs too", "profiler": "plait.stats(f)", "testing": "plait.allclose(a, b)",
     "device": "plait.Device('cpu')", "devices": "plait.Device('cpu')", "dtype": "x.dtype; plait.DType", "Size": "x.shape",
     # Transforms, modes.
-    "enable_grad": "derivatives are taken by plait.grad wherever plait.no_grad is not", "inference_mode": "plait.no_grad()",
+    "enable_grad": "plait.grad computes derivatives, except inside of plait.no_grad", "inference_mode": "plait.no_grad()",
     "set_grad_enabled": "plait.no_grad()", "is_grad_enabled": "plait.no_grad()", "detach": "x.detach(), plait.stop_gradient(x)",
     "backward": "x.backward()", "jacobian": "plait.jacrev(f)", "pmap": "plait.vmap(f)", "vectorize": "plait.vmap(f)", "xmap": "plait.vmap(f)",
     "apply_along_axis": "plait.vmap(f)", "apply_over_axes": "plait.vmap(f)", "frompyfunc": "plait.vmap(f)",
     "fori_loop": "plait.for_loop(first, end, body, initial)", "custom_gradient": "plait.custom_vjp(f)",
     "pure_callback": "plait.callback(f, x, results=x)", "io_callback": "plait.callback(f, x, results=x)", "device_put": "plait.asarray(x)",
-    "device_get": "x.numpy()", "block_until_ready": "nothing: what is computed is there: x.item()", "make_jaxpr": "plait.trace(f)(x)",
+    "device_get": "x.numpy()", "block_until_ready": "not needed: results are computed already: x.item()", "make_jaxpr": "plait.trace(f)(x)",
     "debug_nans": "with plait.detect_anomaly():", "set_anomaly_enabled": "with plait.detect_anomaly():",
     "is_anomaly_enabled": "with plait.detect_anomaly():", "eval_shape": "plait.trace(f)(plait.Spec('f32[n, 3]'))",
     "disable_jit": "plait.jit(f, disable=True)", "ShapeDtypeStruct": "plait.Spec('f32[n, 3]')", "clear_caches": "plait.release_cached_memory()",
-    "default_backend": "plait.list_backends()", "set_default_dtype": "say dtype= where a tensor is made: plait.zeros(2, dtype=plait.f64)",
-    "get_default_dtype": "plait.f32", "set_default_device": "there is one device, the CPU: plait.Device('cpu')",
-    "get_default_device": "plait.Device('cpu')", "set_default_tensor_type": "say dtype= where a tensor is made: plait.zeros(2, dtype=plait.f64)",
+    "default_backend": "plait.list_backends()", "set_default_dtype": "pass dtype= where a tensor is created: plait.zeros(2, dtype=plait.f64)",
+    "get_default_dtype": "plait.f32", "set_default_device": "the only device is the CPU: plait.Device('cpu')",
+    "get_default_device": "plait.Device('cpu')", "set_default_tensor_type": "pass dtype= where a tensor is created: plait.zeros(2, dtype=plait.f64)",
     "set_flush_denormal": "with plait.flush_denormals():",
     **dict.fromkeys(("set_detect_anomaly", "debug_nans", "debug_infs"), "with plait.detect_anomaly():"), "checkify": "plait.check(x > 0)",
-    "use_deterministic_algorithms": "all of plait gives the same on every run: plait.random.seed(0)",
+    "use_deterministic_algorithms": "all of plait is deterministic: plait.random.seed(0)",
     "set_printoptions": "x.numpy(), and np.set_printoptions",
     "set_num_threads": "the environment variable PLAIT_THREADS, before plait is imported: plait.Device('cpu')",
     "get_num_threads": "plait.Device('cpu')", "set_float32_matmul_precision": "with plait.autocast():",
-    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():", "GradScaler": "plait.autocast() in bf16 needs none", "psum": "plait.all_reduce_sum(x, 'i')",
+    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():", "GradScaler": "plait.autocast() in bf16 needs no scaling", "psum": "plait.all_reduce_sum(x, 'i')",
     "config": "plait.flush_denormals, plait.no_grad and plait.autocast are scopes", "pmean": "plait.all_reduce_mean(x, 'i')",
     "pmax": "plait.all_reduce_max(x, 'i')", "pmin": "plait.all_reduce_min(x, 'i')", "ppermute": "plait.axis_shift(x, 'i')",
     "pcast": "plait.vary(x, 'i')", "all_to_all": "plait.all_gather(x, 'i')",
@@ -245,7 +245,7 @@ NN = {
     "LSTM": "plait.scan(cell, state, x)", "GRU": "plait.scan(cell, state, x)", "RNNCell": "plait.tanh of plait.linear(x, weight)",
     "LSTMCell": "plait.sigmoid and plait.tanh of plait.linear(x, weight)", "GRUCell": "plait.sigmoid and plait.tanh of plait.linear(x, weight)",
     "RNNBase": "plait.scan(cell, state, x)", "RNNCellBase": "plait.tanh of plait.linear(x, weight)",
-    "DataParallel": "plait.vmap(f, axis_name='i'); there is one device", "LocalResponseNorm": "plait.avg_pool3d of x * x",
+    "DataParallel": "plait.vmap(f, axis_name='i'); the only device is the CPU", "LocalResponseNorm": "plait.avg_pool3d of x * x",
     "CrossMapLRN2d": "plait.avg_pool3d of x * x", "LPPool1d": "plait.avg_pool1d of x ** p", "LPPool2d": "plait.avg_pool2d of x ** p",
     "LPPool3d": "plait.avg_pool3d of x ** p", "MaxUnpool1d": "plait.put_along_axis(x, indices, values)",
     "MaxUnpool2d": "plait.put_along_axis(x, indices, values)", "MaxUnpool3d": "plait.put_along_axis(x, indices, values)",
@@ -256,7 +256,7 @@ NN = {
 OPTIM = {
     "lr_scheduler": "plait.optim.warmup_cosine(optimizer.steps, peak, total), assigned to optimizer.lr",
     "Optimizer": "plait.optim.SGD or plait.optim.AdamW", "LBFGS": "plait.optim.SGD or plait.optim.AdamW", "adam": "plait.optim.Adam",
-    **dict.fromkeys(("RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "SparseAdam", "Adafactor", "Muon", "rmsprop", "adagrad", "lion", "lamb", "chain"), "plait.optim.AdamW or plait.optim.SGD; there is no such here"),
+    **dict.fromkeys(("RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "SparseAdam", "Adafactor", "Muon", "rmsprop", "adagrad", "lion", "lamb", "chain"), "plait.optim.AdamW or plait.optim.SGD; plait has no such optimizer"),
     "adamw": "plait.optim.AdamW", "sgd": "plait.optim.SGD",
 }
 LINALG = {
@@ -286,39 +286,39 @@ TREE = {
     "tree_map_with_path": "plait.tree.leaves_with_paths(tree)", "map_with_path": "plait.tree.leaves_with_paths(tree)",
     "reduce": "functools.reduce(f, plait.tree.leaves(tree))", "all": "all(plait.tree.leaves(tree))",
     "transpose": "plait.tree.map(lambda *leaves: list(leaves), *trees)", "stack": "plait.tree.map(lambda *leaves: plait.stack(leaves), *trees)",
-    "register_pytree_node": "plait.tree.register(cls, flatten, unflatten)", "register_dataclass": "a dataclass is a tree as it is",
-    "register_pytree_node_class": "plait.tree.register(cls)", "register_static": "what is no tensor is static as it is",
-    "Partial": "functools.partial(f, x) is a tree as it is",
+    "register_pytree_node": "plait.tree.register(cls, flatten, unflatten)", "register_dataclass": "a dataclass is a tree already",
+    "register_pytree_node_class": "plait.tree.register(cls)", "register_static": "everything but tensors is static already",
+    "Partial": "functools.partial(f, x) is a tree already",
 }
 # ---- Attributes of models and of optimizers.
 
 MODULE = {
     "parameters": "plait.tree.leaves(model)", "named_parameters": "plait.tree.leaves_with_paths(model)",
     "trainable_variables": "plait.tree.leaves(model)", "weights": "plait.tree.leaves(model)",
-    "buffers": "plait.tree.leaves(model); self.mask = plait.nn.Buffer(mask) makes one",
-    "named_buffers": "plait.tree.leaves_with_paths(model); self.mask = plait.nn.Buffer(mask) makes one",
+    "buffers": "plait.tree.leaves(model); self.mask = plait.nn.Buffer(mask) defines one",
+    "named_buffers": "plait.tree.leaves_with_paths(model); self.mask = plait.nn.Buffer(mask) defines one",
     "register_buffer": "self.mask = plait.nn.Buffer(mask)", "register_parameter": "self.weight = weight", "add_module": "self.layer = layer",
     "register_module": "self.layer = layer", "requires_grad_": "self.frozen = plait.nn.Buffer(layer) is not trained",
-    **dict.fromkeys(("train", "eval", "training"), "there is no mode: hand over as an argument what training does otherwise, model(x, key=key)"),
+    **dict.fromkeys(("train", "eval", "training"), "there is no training mode: pass what differs as an argument, model(x, key=key)"),
     "state_dict": "dict(plait.tree.leaves_with_paths(model)); or pickle of the model",
     "load_state_dict": "structure = plait.tree.structure(model); structure.unflatten([state[path] for path in structure.paths]); or pickle",
-    "to": "plait.tree.map(lambda x: x.astype(plait.bf16), model); there is one device", "type": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
+    "to": "plait.tree.map(lambda x: x.astype(plait.bf16), model); the only device is the CPU", "type": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
     "half": "plait.tree.map(lambda x: x.astype(plait.f16), model)", "bfloat16": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
     "float": "plait.tree.map(lambda x: x.astype(plait.f32), model)", "double": "plait.tree.map(lambda x: x.astype(plait.f64), model)",
-    **dict.fromkeys(("cuda", "cpu", "device"), "there is one device, the CPU"),
-    "zero_grad": "nothing to reset: plait.grad gives the gradient", "grad": "plait.grad(loss)(model) gives it, a model of the same form",
-    "apply": "plait.tree.map(f, model)", "init": "the model has its weights when it is made",
-    "forward": "model(x); a class of yours names it __call__",
+    **dict.fromkeys(("cuda", "cpu", "device"), "the only device is the CPU"),
+    "zero_grad": "nothing to reset: plait.grad returns the gradient", "grad": "plait.grad(loss)(model) returns it, as a model of the same structure",
+    "apply": "plait.tree.map(f, model)", "init": "the model has its weights when it is created",
+    "forward": "model(x); your own classes name it __call__",
     **dict.fromkeys(("modules", "children", "named_modules", "named_children"), "vars(model) has its attributes, "
                     "plait.tree.leaves_with_paths(model) all tensors"),
-    "compile": "plait.jit(model)", "append": "plait.nn.Sequential(*layers, another)", "share_memory": "nothing: tensors are shared as they are",
+    "compile": "plait.jit(model)", "append": "plait.nn.Sequential(*layers, another)", "share_memory": "not needed: tensors are shared already",
 }
 OPTIMIZER = {
     "step": "model, optimizer = optimizer.update(model, gradient)", "apply_gradients": "model, optimizer = optimizer.update(model, gradient)",
-    "zero_grad": "nothing to reset: plait.grad gives the gradient", "minimize": "model, optimizer = optimizer.update(model, gradient)",
+    "zero_grad": "nothing to reset: plait.grad returns the gradient", "minimize": "model, optimizer = optimizer.update(model, gradient)",
     "param_groups": "optimizer.lr = 0.01 sets the rate", "state": "vars(optimizer) has it",
     "state_dict": "dict(plait.tree.leaves_with_paths(optimizer)); or pickle of the optimizer",
-    "add_param_group": "make the optimizer of the whole model", "init": "the optimizer has its state when it is made",
+    "add_param_group": "create the optimizer for the whole model", "init": "the optimizer has its state when it is created",
 }
 TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.optim": OPTIM, "plait.linalg": LINALG, "plait.random": RANDOM}
 
@@ -378,10 +378,10 @@ def changed(name):
     """The equivalent of a PyTorch method that changes a tensor in place."""
     base = name.rstrip("_")
     if base in _CHANGES:
-        return f"x = {_CHANGES[base]}: it gives another tensor"
+        return f"x = {_CHANGES[base]}: it returns a new tensor"
     if hasattr(_core.Tensor, base):
-        return f"x = x.{base}(…): it gives another tensor"
-    return f"x = {TENSOR[base]}: it gives another tensor" if base in TENSOR else None
+        return f"x = x.{base}(…): it returns a new tensor"
+    return f"x = {TENSOR[base]}: it returns a new tensor" if base in TENSOR else None
 
 
 def of_object(thing, name):
@@ -422,14 +422,14 @@ def _elsewhere(module, name):
     for library in _PEERS.get(module, ()):
         if _has(library, name):
             given = {"numpy": "x.numpy()", "torch": "torch.from_dlpack(x)"}.get(library.split(".")[0], "x.numpy()")
-            return f"there is none here; {library}.{name} takes {given}, and gives no derivatives"
+            return f"plait has no equivalent; {library}.{name} accepts {given}, without derivatives"
     return None
 
 
 def _elsewhere_of_tensor(name):
     if _has("numpy", "ndarray") and hasattr(sys.modules["numpy"].ndarray, name):
-        return f"there is none here; x.numpy().{name}"
+        return f"plait has no equivalent; x.numpy().{name}"
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(getattr(torch, "Tensor", None), name):
-        return f"there is none here; torch.from_dlpack(x).{name}"
+        return f"plait has no equivalent; torch.from_dlpack(x).{name}"
     return None

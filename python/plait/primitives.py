@@ -36,6 +36,6 @@ def ops():
     """The primitives by name, with their operand dtypes, rules and oracles.
 
     >>> plait.ops()["reduce_sum"].summary
-    'The sum along the axes; 0 of nothing.'
+    'The sum along the axes; 0 for no elements.'
     """
     return {each["name"]: Primitive(**each) for each in _core._primitives()}

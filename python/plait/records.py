@@ -17,10 +17,10 @@ class Record:
         cls = type(self)
         given = dict(zip(cls._types, values))
         if len(values) > len(cls._types):
-            raise errors.TypeError(f"{cls.__name__} has {len(cls._types)} fields, {len(values)} are given")
+            raise errors.TypeError(f"{cls.__name__} has {len(cls._types)} fields, but {len(values)} are given")
         for name in named:
             if name not in cls._types or name in given:
-                wrong = "given twice" if name in given else f"no field of {cls.__name__}"
+                wrong = "given twice" if name in given else f"not a field of {cls.__name__}"
                 raise errors.TypeError(f"{name} is {wrong}")
         given.update(named)
         fields = [_field(cls, name, kind, given.get(name)) for name, kind in cls._types.items()]
@@ -67,14 +67,14 @@ def _field(cls, name, kind, value):
             raise errors.TypeError(f"{cls.__name__}.{name} is a {type(value).__name__}, expected a {kind.__name__}")
         return value._tensor
     if value is None:
-        raise errors.TypeError(f"{cls.__name__}: {name} is not given; it is {kind}")
+        raise errors.TypeError(f"{cls.__name__}: {name} is missing; expected {kind}")
     return value if isinstance(value, _core.Tensor) else asarray(value, _core.DType(kind.split("[")[0]))
 
 
 def _kind_of(cls, name, kind):
     if isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Record)):
         return kind
-    raise errors.TypeError(f"record: {cls.__name__}.{name} is {kind!r}, expected a type as the IR writes it, such as \"f32[3]\", "
+    raise errors.TypeError(f"record: {cls.__name__}.{name} is {kind!r}, expected a type as written in the IR, such as \"f32[3]\", "
                            "or a record class")
 
 

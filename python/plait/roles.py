@@ -29,5 +29,5 @@ def expect_in_place(name, parameters, gradients):
     are_swapped = (_has(_gradients, parameters) and not _has(_gradients, gradients)
                    or _has(_parameters, gradients) and not _has(_parameters, parameters))
     if are_swapped:
-        raise errors.TypeError(f"{name}.update: the model and its gradient are in each other's place\n"
+        raise errors.TypeError(f"{name}.update: the model and its gradient are swapped\n"
                                "  hint: update(model, gradient)")

@@ -72,7 +72,7 @@ def _merge(site, names, name, outcomes, skipped):
     common = [("same", p) if _are_same(p, q) else _common(p, q) for p, q in pairs] if structure == other else [None]
     if None in common:
         return _Merge.same(_Lost(errors.TypeError, f"{what} is {_text(a)} on one path, {_text(b)} on the other", site.place,
-                                 "a tensor decides here: give both the same structure, dtype and shape, or have a variable each"))
+                                 "a tensor decides here: use the same structure, dtype and shape on both paths, or separate variables"))
     if all(each[0] == "same" for each in common) and not any(isinstance(leaf, Tensor) for leaf, _ in pairs):
         return _Merge.same(a)
     return _Merge(structure, [each if each[0] == "same" else ("tensor", *each) for each in common])

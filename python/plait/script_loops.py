@@ -122,7 +122,7 @@ class _Carry:
 
     def _changed(self, name, before, after):
         return _error(errors.TypeError, f"{name} is {_text(before)} before a step of the loop and {_text(after)} after it", self.site.place,
-                      f"a tensor decides how many steps there are: give {name} the same structure, dtype and rank in each (plait.astype, "
+                      f"a tensor decides the number of steps: {name} must have the same structure, dtype and rank in each (plait.astype, "
                       "plait.zeros)")
 
     def afterwards(self, results):
@@ -217,7 +217,7 @@ class _Slices(_Items):
 
     def __init__(self, tensor, place):
         if not tensor.ndim:
-            raise _error(errors.TypeError, f"a for loop goes over {_text(tensor)}, which has no first axis", place, "use range(...)")
+            raise _error(errors.TypeError, f"a for loop iterates over {_text(tensor)}, which has no first axis", place, "use range(...)")
         self.tensor, self.length = tensor, tensor.shape[0]
 
     def stacked(self):
@@ -234,7 +234,7 @@ class _Zipped(_Items):
         self.members = members
         lengths = [each.length for each in members if not isinstance(each, _Counted) or each.end is not None]
         if None in lengths:
-            raise _error(errors.TypeError, "a range up to a tensor is no part of zip or enumerate", place, "use one range and index by it")
+            raise _error(errors.TypeError, "a range up to a tensor cannot be part of zip or enumerate", place, "use one range and index by it")
         numbers = [each for each in lengths if type(each) is int]
         if len(numbers) == len(lengths):
             self.length = min(lengths)

@@ -119,7 +119,7 @@ class Runtime:
                     _state.running.pop()
         finally:
             _state.floating = floating
-        raise errors.TypeError(f"{function.name} gives other types whenever it is recorded")
+        raise errors.TypeError(f"{function.name} returns different types each time it is recorded")
 
     # -- Variables.
 
@@ -145,8 +145,8 @@ class Runtime:
     def set_item(self, x, index, value, text, place):
         """x[index] = value, where x is not a variable of the function."""
         if isinstance(x, Tensor) and _state.depth:
-            raise _error(errors.TypeError, f"{text}[...] is assigned to where a tensor decides how often, and {text} belongs to others", place,
-                         "write into a variable of the function, and hand that on")
+            raise _error(errors.TypeError, f"{text}[...] is assigned to where a tensor decides how often, but {text} is not a variable of the function", place,
+                         "write into a variable of the function, and pass that on")
         x[index] = value
 
     # -- Statements.
@@ -282,7 +282,7 @@ class Runtime:
 
     def plain_items(self, iterable):
         if isinstance(iterable, _Counted):
-            raise errors.TypeError("a generator goes over a range whose bounds are no numbers")
+            raise errors.TypeError("a generator iterates over a range whose bounds are not numbers")
         return iterable
 
 

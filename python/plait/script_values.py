@@ -198,7 +198,7 @@ class _Watch:
             joint = ", and is" if what.startswith(path) else " is"
             raise _error(errors.TypeError, f"{what}{joint} changed where a tensor decides how often that happens ({site.text})",
                          site.place, "it would happen once, while the program is recorded: put tensors into variables, write into one "
-                         "by out[i] = ..., or collect what the steps give by plait.scan or plait.map")
+                         "by out[i] = ..., or collect the results of steps with plait.scan or plait.map")
 
 
 class _Region:

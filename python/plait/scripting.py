@@ -22,7 +22,7 @@ def _tree_of(code, globals_):
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, globals_)
     if not lines:
-        raise errors.ValueError(f"script: the source of {code.co_name} is not there ({code.co_filename})\n  hint: put the function into a "
+        raise errors.ValueError(f"script: the source of {code.co_name} is not available ({code.co_filename})\n  hint: put the function into a "
                                 "file, or branch by plait.cond and plait.while_loop")
     known = _trees.get(code.co_filename)
     if known is None or known[0] != lines:
@@ -84,7 +84,7 @@ def script(function):
         return type(function)(script(function.__func__))
     if not isinstance(function, types.FunctionType):
         what = type(function).__name__
-        raise errors.TypeError(f"script: expected a function, not a {what}\n  hint: of several decorators it is the lowest one, next to the def")
+        raise errors.TypeError(f"script: expected a function, not a {what}\n  hint: put it below other decorators, next to the def")
     code = function.__code__
     if "__plait__" in code.co_freevars:
         return function

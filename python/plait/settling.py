@@ -1,5 +1,5 @@
-"""What host code leaves behind or gives back, with plain numbers in the place of sizes that are symbols and of items, which
-mean nothing once the call is over (docs/jit.md)."""
+"""Changes of state and results of host code, with plain numbers instead of symbolic sizes and items, which are invalid after the
+call (docs/jit.md)."""
 
 import collections
 import functools
@@ -15,14 +15,14 @@ _PLAIN = frozenset((*PLAIN, range, _core.DType, _core.Tensor))
 
 
 def settled(value, keeps_leaves=False):
-    """The value with numbers in it: the same object where it can be changed in place. With `keeps_leaves` those that are
-    leaves of the tree stay what they are, and keys, sets and objects that are no trees hold numbers."""
+    """The value with numbers in it: the same object if it can be changed in place. With `keeps_leaves`, leaves of the tree stay
+    unchanged, and keys, sets and objects that are not trees receive numbers."""
     return _Settling().of(value, keeps_leaves)
 
 
 class _Settling:
     def __init__(self):
-        self._seen = {}  # objects that were met, by identity
+        self._seen = {}  # visited objects, by identity
 
     def of(self, value, keeps_leaves=False):
         cls = type(value)
@@ -54,7 +54,7 @@ class _Settling:
             put(key, plain)
 
     def _made_again(self, value, keeps_leaves):
-        """What cannot be changed, of other parts where one of them differs."""
+        """An immutable value, rebuilt if one of its parts differs."""
         take, make = _PARTS.get(type(value), (tuple, None))
         parts = take(value)
         plain = [self.of(each, keeps_leaves and isinstance(value, tuple)) for each in parts]
@@ -83,7 +83,7 @@ class _Settling:
         for cell in function.__closure__ or ():
             try:
                 self._put(lambda _, plain, cell=cell: setattr(cell, "cell_contents", plain), None, cell.cell_contents)
-            except ValueError:  # it has none yet
+            except ValueError:  # it has no value yet
                 continue
         if function.__defaults__:
             self._put(functools.partial(setattr, function), "__defaults__", function.__defaults__)
@@ -100,7 +100,7 @@ class _Settling:
                     self._put(functools.partial(object.__setattr__, value), name, getattr(value, name), keeps_leaves)
 
 
-# How to take apart what holds others, and to make it again.
+# How to split containers into parts, and to build them again.
 _PARTS = {slice: (lambda value: (value.start, value.stop, value.step), slice),
           functools.partial: (lambda value: (value.func, value.args, value.keywords),
                               lambda func, args, keywords: functools.partial(func, *args, **keywords))}

@@ -1,6 +1,6 @@
-"""Dim, a size that is an expression, as the int that it stands for: sums and products stay expressions, quotients and
-fractions are computed in the record, comparisons leave a guard on their outcome, and all else takes the number, which
-leaves a guard on that."""
+"""Dim, a size that is an expression, as the int that it represents: sums and products stay expressions, quotients and
+fractions are computed in the record, comparisons leave a guard on their outcome, and any other use reads the number,
+which leaves a guard on that."""
 
 import contextlib
 import math
@@ -18,13 +18,13 @@ from .later import Later
 np = Later("numpy")
 
 _MOST_FACTORS = 8
-_BEYOND = 2**62  # all sizes are below
+_BEYOND = 2**62  # sizes are smaller
 _COMPARISONS = ("eq", "lt", "le", "gt", "ge")
 _OWN = {name: getattr(Dim, f"__{name}__") for name in ("add", "sub", "mul", "floordiv", "mod", "repr", "hash", "index", *_COMPARISONS)}
 _FOLDER = os.path.dirname(__file__)
 
 class _Noted(threading.local):
-    places = None  # where host code took a size for a number, by the text of the size; None where nobody asks
+    places = None  # where host code read a size as a number, by the text of the size; None unless requested
 
 
 _noted = _Noted()
@@ -39,7 +39,7 @@ def _number_of(value):
 
 
 def _is_known(size):
-    """Whether somebody knows the number: not where a program is recorded for all sizes."""
+    """True if the number is known: not while a program is recorded for all sizes."""
     return _core._is_known(_core.add(size, _core.zeros((), dtype=_core.i64)))
 
 
@@ -71,7 +71,7 @@ def _operator(name, is_reflected=False):
 
 @contextlib.contextmanager
 def noting(places):
-    """Has it noted where host code takes sizes for numbers: file:line and function."""
+    """Notes where host code reads sizes as numbers: file:line and function."""
     earlier, _noted.places = _noted.places, places
     try:
         yield
@@ -96,7 +96,7 @@ def _index(size):
 
 
 def _with_whole(name, size, number):
-    """Compared with a whole number; of those beyond all sizes the sign is enough."""
+    """Compared with an integer; for integers outside of the range of sizes, the sign decides."""
     if type(number) is not Dim and abs(number) >= _BEYOND:
         return getattr(operator, name)(0, number)
     found = _OWN[name](size, number)
@@ -106,7 +106,7 @@ def _with_whole(name, size, number):
 
 
 def _with_float(name, size, number):
-    """A size equals a float that is whole, and is below another where it is at most the whole number below it."""
+    """A size equals a float with an integer value, and is less than another one if it is at most its floor."""
     if not math.isfinite(number) or abs(number) >= _BEYOND:
         return getattr(operator, name)(0, number)
     if number == math.floor(number):

@@ -1,4 +1,4 @@
-"""Static values that are equal and yet differ, such as 1 and True in a set: what tells them apart in the key of a record."""
+"""Static values that are equal but different, such as 1 and True in a set: what distinguishes them in the key of a record."""
 
 import datetime
 import decimal
@@ -11,7 +11,7 @@ _SAME_WHERE_EQUAL = frozenset((str, bytes, type(None)))
 
 
 def told_apart(constants):
-    """Of those that equal others which differ, what they are; empty where there is none."""
+    """The exact values of those constants that may equal different ones."""
     return tuple(exact for value in constants if (exact := _exact(value)) is not None)
 
 
@@ -33,7 +33,7 @@ def _with_type(value):
 
 
 def keys_told_apart(tree):
-    """The same of keys of dicts, where they are no texts."""
+    """The same for keys of dicts that are not strings."""
     found = []
     _add_keys(tree, found)
     return tuple(found)

@@ -25,7 +25,7 @@ class Spec:
         if isinstance(self.type, str):
             return
         sizes = f"[{', '.join(map(str, self.type))}]" if isinstance(self.type, (tuple, list)) else "[n, 3]"
-        raise errors.TypeError(f"Spec: expected a type as the IR writes it, not {type(self.type).__name__}\n"
+        raise errors.TypeError(f"Spec: expected a type as written in the IR, not {type(self.type).__name__}\n"
                                f"  hint: plait.Spec(\"f32{sizes}\")")
 
     def __str__(self):
@@ -45,7 +45,7 @@ class Program:
 
     def __init__(self, recorded, arguments=None, results=None):
         if not isinstance(recorded, _core.RecordedProgram):
-            raise errors.TypeError(f"Program: expected what was recorded, not {type(recorded).__name__}\n  hint: plait.trace(f)(x) gives a "
+            raise errors.TypeError(f"Program: expected a recorded program, not {type(recorded).__name__}\n  hint: plait.trace(f)(x) gives a "
                                    "program, and Program.parse(text)")
         self._recorded, self._arguments, self._results = recorded, arguments, results
 

@@ -27,7 +27,7 @@ def _tensors(tree):
 
 
 def _with_numbers(tree):
-    """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
+    """With tensors instead of Python numbers, in lists, tuples and dicts: fields of other classes are not changed."""
     if type(tree) in (bool, int, float, complex, Item):
         return asarray(tree)
     if isinstance(tree, dict):
@@ -43,7 +43,7 @@ def _results(tree):
 
 
 def _with_floats(tree):
-    """With tensors in the place of Python's floats, in lists, tuples and dicts: derivatives are taken by them too."""
+    """With tensors instead of Python floats, in lists, tuples and dicts: they are differentiated too."""
     if type(tree) in (float, complex, Item) and isinstance(tree, (float, complex)):
         return asarray(tree)
     if type(tree) is dict:
@@ -58,7 +58,7 @@ def _tied(leaves, made):
 
 
 class _Begun:
-    """A tree whose tensors a level follows from here on, each once, but for buffers."""
+    """A tree whose tensors a level follows from here on, each once, except buffers."""
 
     def __init__(self, level, leaves, structure, kinds, buffers):
         self.once = distinct_pairs(leaves, list(zip(kinds, buffers)))
@@ -72,12 +72,12 @@ class _Begun:
         self._handed.expect_unchanged(name, result)
         for i, place in enumerate(self.once.places):
             if self._is_buffer[place] and not _core._is_same(self._begun[place], self.leaves[place]):
-                raise errors.TypeError.with_hint(f"{name}: the function assigns into the buffer {self._paths[i]}, which would leave the "
-                                                 "caller's as it is", "self.buffer = self.buffer.at[index].set(value), and let it return "
+                raise errors.TypeError.with_hint(f"{name}: the function assigns into the buffer {self._paths[i]}, which would not change the "
+                                                 "caller's buffer", "self.buffer = self.buffer.at[index].set(value), and let it return "
                                                  "the model")
 
     def spread(self, found):
-        """What was found for each that is followed, at all its places, and None for buffers."""
+        """The results for all followed tensors, at all their places, and None for buffers."""
         found = iter(found)
         return self.once.spread([None if is_buffer else next(found) for is_buffer in self._is_buffer])
 
@@ -142,11 +142,11 @@ def _argument_of_each(arguments):
 
 
 def _with_aux(name, result):
-    return pair_of(result, f"{name}: with has_aux the function gives (result, aux)")
+    return pair_of(result, f"{name}: with has_aux, expected a function that returns (result, aux)")
 
 
 def pair_of(result, expected):
-    """The two that a function of the user's gives: a tensor, whose rows could be taken for them, is none."""
+    """The two results of a user's function: a tensor, whose rows could be mistaken for them, is refused."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         what = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
         raise errors.TypeError(f"{expected}, not {what}")
@@ -167,7 +167,7 @@ def jvp(function, primals, tangents, has_aux=False):
     level = _core._Pushforward()
     try:
         if not isinstance(primals, (list, tuple)) or not isinstance(tangents, (list, tuple)):
-            raise errors.TypeError("jvp: primals and tangents are tuples, one entry an argument\n  hint: write jvp(f, (x,), (tangent,))")
+            raise errors.TypeError("jvp: primals and tangents must be tuples, with one entry per argument\n  hint: write jvp(f, (x,), (tangent,))")
         primals, tangents = _with_floats(tuple(primals)), tuple(tangents)
         leaves, structure = _tensors(primals)
         given = _tangents(primals, tangents)
@@ -231,7 +231,7 @@ def _tangents(primals, tangents, given="jvp: the tangents", wanted=""):
     if node is None and others is None:
         return [asarray(tangents)] if flatten(primals)[0] else []
     if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
-        raise errors.ValueError(f"{given}, {tangents!r}, are another tree than {wanted or f'the primals, {primals!r}'}")
+        raise errors.ValueError(f"{given}, {tangents!r}, differ in structure from {wanted or f'the primals, {primals!r}'}")
     return [leaf for (_, a), (_, b) in zip(node, others) for leaf in _tangents(a, b, given, wanted)]
 
 
@@ -278,13 +278,13 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
 
 
 def _number(value):
-    """What `grad` is given: one number, as far as can be told of a tree."""
+    """Checks the result of a function under `grad`: one number, as far as a tree shows."""
     if isinstance(value, _core.Tensor) or not (value is None or isinstance(value, str) or is_tree(value)):
         return asarray(value)
-    what = f"grad: the function gives {'None' if value is None else f'a {type(value).__name__}'}, expected one real number"
+    what = f"grad: the function returns {'None' if value is None else f'a {type(value).__name__}'}, expected one real number"
     if value is None:
-        raise errors.TypeError.with_hint(what, "does it end in `return`?")
-    hint = "if it gives (loss, something else), say has_aux=True" if isinstance(value, (tuple, list)) else "reduce it, by sum or mean"
+        raise errors.TypeError.with_hint(what, "check that it ends in `return`")
+    hint = "if it returns (loss, something else), pass has_aux=True" if isinstance(value, (tuple, list)) else "reduce it, by sum or mean"
     raise errors.TypeError.with_hint(what, hint)
 
 
@@ -294,7 +294,7 @@ def _chosen(name, argnums, count):
     places = [operator.index(number) for number in argnums] if several else [operator.index(argnums)]
     for number in places:
         if not -count <= number < count:
-            raise errors.ValueError(f"{name}: argument {number} of a call with {count}")
+            raise errors.ValueError(f"{name}: argument {number} is out of range for a call with {count}")
     return [number % count for number in places], several
 
 
@@ -337,7 +337,7 @@ def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False)
 
 
 def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph=False, allow_unused=False, stop_at=()):
-    """The gradient of a result by a tensor that it was made of, or a list by several (the tape style).
+    """The gradient of a result with respect to a tensor that it depends on, or a list for several (the tape style).
 
     >>> x = plait.tensor(3.0).requires_grad()
     >>> plait.gradient(x * x, x)
@@ -450,5 +450,5 @@ class autocast(Scope):
     def __init__(self, dtype=_core.bf16, *, device_type=None, narrow=None, wide=None):
         device(device_type)
         if isinstance(dtype, str) and dtype.split(":")[0] in NAMES_OF_OTHERS:
-            raise errors.TypeError.with_hint(f"autocast: {dtype!r} is no dtype", "plait.autocast(dtype=plait.bf16); there is one device")
+            raise errors.TypeError.with_hint(f"autocast: {dtype!r} is not a dtype", "plait.autocast(dtype=plait.bf16); the only device is the CPU")
         super().__init__(functools.partial(_core._open_autocast, dtype, narrow, wide))

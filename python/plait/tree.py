@@ -74,8 +74,8 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
     for i, other in enumerate(others):
         found, own = flatten(other)
         if own != form:
-            raise errors.ValueError(f"tree.map: tree {i + 1} is another one than the first: its leaves are {list(own.paths)}, expected "
-                                    f"{list(form.paths)}, and the same all else")
+            raise errors.ValueError(f"tree.map: tree {i + 1} differs in structure from the first: its leaves are {list(own.paths)}, expected "
+                                    f"{list(form.paths)}, and equal static parts")
         columns.append(found)
     rows = list(zip(*columns))
     once = _Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
@@ -109,11 +109,11 @@ def register(cls, flatten=None, unflatten=None):
     if not isinstance(cls, type):
         raise errors.TypeError(f"tree.register: expected a class, not {type(cls).__name__}")
     if (flatten is None) != (unflatten is None):
-        raise errors.TypeError("tree.register: flatten and unflatten belong together")
+        raise errors.TypeError("tree.register: flatten and unflatten must be passed together")
     if cls in _ALREADY or issubclass(cls, _core.Tensor):
-        raise errors.ValueError(f"tree.register: {cls.__name__} is a tree already")
+        raise errors.ValueError(f"tree.register: {cls.__name__} is registered already")
     if flatten is None and not cls.__dictoffset__:
-        raise errors.TypeError(f"tree.register: {cls.__name__} has slots, and no attributes that are found without functions")
+        raise errors.TypeError(f"tree.register: {cls.__name__} has slots: it needs flatten and unflatten")
     _core._register_class(cls, flatten, unflatten)
     return cls
 

@@ -194,7 +194,7 @@ TEST(Memory, OfArgumentsThatAreGivenAwayIsUsedOnlyThen) {
   expect_as_good_as_same("kept", compiled(Tensors{x, y}), wanted, 1e-5);
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
   Tensors given{x + 0., y + 0.};
-  expect_as_good_as_same("given away", compiled.run_donated(std::move(given), ExecutionOptions{}),
+  expect_as_good_as_same("donated", compiled.run_donated(std::move(given), ExecutionOptions{}),
                          wanted, 1e-5);
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
 }

@@ -151,7 +151,7 @@ def argsort(x, dim=-1, descending=False, stable=False):
 
 def roll(x, shifts, dims=None):
     if dims is None or dims == ():
-        raise LeftOut("a roll of all dimensions at once")
+        raise LeftOut("a roll of all dimensions together")
     return plait.roll(x, shifts, dims)
 
 
@@ -165,7 +165,7 @@ def activation(name, *options):
 
     def call(x, *arguments, inplace=False, **named):
         if any(isinstance(bound, float) for bound in named.values()) and not is_inexact(x):
-            raise LeftOut("whole numbers beside bounds that are none")
+            raise LeftOut("integers with bounds that are not")
         return function(x, *arguments, *[named[option] for option in options if option in named])
 
     return call
@@ -294,7 +294,7 @@ def linear(x, w, bias=None):
 
 def baddbmm(x, a, b, beta=1, alpha=1):
     if not is_inexact(x) and any(isinstance(factor, float) for factor in (beta, alpha)):
-        raise LeftOut("whole numbers by factors that are none")
+        raise LeftOut("integers with factors that are not")
     return plait.baddbmm(x, a, b, beta=beta, alpha=alpha)
 
 
@@ -312,7 +312,7 @@ def tensordot(a, b, dims=2):
     if not isinstance(dims, (tuple, list)):
         return plait.tensordot(a, b, dims)
     if any(a.shape[i] != b.shape[j] for i, j in zip(*dims)):
-        raise LeftOut("a size of 1 that stretches where it is summed")
+        raise LeftOut("a size of 1 that is broadcast where it is summed")
     return plait.tensordot(a, b, *dims)
 
 

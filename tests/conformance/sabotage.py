@@ -89,7 +89,7 @@ def why_not(case, kind, operand):
     if operand in case.fixed:
         return "it is not differentiated by that"
     if operand not in moving_operands(case):
-        return "that is no real or complex number"
+        return "it is not a real or complex number"
     if kind != "transposes" and case.blocks_derivative:
         return "it says zero on purpose"
     if kind == "partials" and case.primitive.elementwise == "truth":

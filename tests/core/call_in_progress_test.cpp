@@ -81,7 +81,7 @@ TEST(CallInProgress, KeepsItsLineWhereNoOtherIsKnown) {
 }  // namespace
 }  // namespace plait
 
-namespace somebody {
+namespace user_code {
 
 struct Noted {
   plait::Location location;
@@ -94,7 +94,7 @@ struct Noted {
   return noted;
 }
 
-}  // namespace somebody
+}  // namespace user_code
 
 namespace plait {
 namespace {
@@ -102,11 +102,11 @@ namespace {
 TEST(CallInProgress, TellsTheUsersLine) {
   if (!can_read_source_lines()) GTEST_SKIP() << "this build reads no debug information";
   for (int i = 0; i < 2; ++i) {
-    for (const auto& [location, line] : somebody::call_twice()) {
+    for (const auto& [location, line] : user_code::call_twice()) {
       EXPECT_EQ(location.text(), fmt::format("call_in_progress_test.cpp:{}", line));
     }
   }
-  EXPECT_EQ(somebody::call_twice()[0].location, somebody::call_twice()[0].location);
+  EXPECT_EQ(user_code::call_twice()[0].location, user_code::call_twice()[0].location);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(Literal, SplatsOfOneOrNoElementAreNone) {
 TEST(Literal, SplatsTakeOneScalar) {
   const Literal two = literal_of<float>(DType::f32, {2}, {1, 1});
   EXPECT_EQ(message_of([&] { Literal::splat({4}, two); }),
-            "splat: the scalar is f32[2], of 2 elements");
+            "splat: expected one element, not f32[2] of 2 elements");
   EXPECT_THROW(Literal::splat({-4}, Literal()), ValueError);
   EXPECT_EQ(Literal::splat({2}, Literal::splat({1}, Literal())).sizes(), std::vector<int64_t>{2});
 }
@@ -137,7 +137,7 @@ TEST(Literal, SplatsTakeOneScalar) {
 TEST(Literal, ElementsOutsideAreIndexErrors) {
   const Literal literal = literal_of<float>(DType::f32, {2}, {1, 2});
   EXPECT_EQ(message_of([&] { (void)literal.as_double(2); }),
-            "literal f32[2]: there is no element 2");
+            "literal f32[2]: element 2 is out of range");
   EXPECT_THROW((void)literal.as_double(-1), IndexError);
   EXPECT_THROW((void)literal.element_bytes(std::numeric_limits<int64_t>::max()), IndexError);
   const Literal key = Literal::of_bytes(DType::key, {}, std::vector<std::byte>(16));

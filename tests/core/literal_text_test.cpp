@@ -158,11 +158,11 @@ TEST(LiteralText, FailuresNameTheColumn) {
 
 TEST(LiteralText, NumbersThatTheDTypeCannotHoldAreRefused) {
   EXPECT_EQ(parse_failure("i8[](128)"),
-            "line 1, column 6: 128 is a number that i8 cannot hold (it holds -128 to 127)");
+            "line 1, column 6: 128 does not fit into i8, whose range is -128 to 127");
   EXPECT_EQ(parse_failure("u8[2](3, -1)"),
-            "line 1, column 10: -1 is a number that u8 cannot hold (it holds 0 to 255)");
+            "line 1, column 10: -1 does not fit into u8, whose range is 0 to 255");
   EXPECT_EQ(parse_failure("f8e4m3[](1000)"),
-            "line 1, column 10: 1000 is a number that f8e4m3 cannot hold (it holds -448 to 448)");
+            "line 1, column 10: 1000 does not fit into f8e4m3, whose range is -448 to 448");
   for (const char* text :
        {"i64[](9223372036854775808)", "u64[](18446744073709551616)", "f64[](1e400)", "f32[](1e39)",
         "f16[](65520)", "f64[](1e-400)", "f32[](1e-60)", "f16[](1e-9)", "bf16[](1e-60)"}) {
@@ -178,10 +178,10 @@ TEST(LiteralText, HugeSizesAreRefusedBeforeMemoryIsAskedFor) {
             "line 1, column 22: expected two hexadecimal digits for each of 4000000000000 bytes, "
             "found 2");
   EXPECT_EQ(parse_failure("f32[99999999999999999999](1)"),
-            "line 1, column 5: 99999999999999999999 is beyond 64 bits");
-  EXPECT_EQ(parse_failure("f32[4294967296, 4294967296](0 ...)"),
-            "line 1, column 1: literal f32[4294967296, 4294967296]: more bytes than a 64-bit "
-            "number counts");
+            "line 1, column 5: 99999999999999999999 does not fit into 64 bits");
+  EXPECT_EQ(
+      parse_failure("f32[4294967296, 4294967296](0 ...)"),
+      "line 1, column 1: literal f32[4294967296, 4294967296]: its size in bytes exceeds 64 bits");
 }
 
 }  // namespace

@@ -148,9 +148,9 @@ TEST(Promotion, RefusesWithTheNames) {
   };
   for (const DTypeInfo& info : kDTypes) {
     EXPECT_EQ(refusal_of(DType::key, info.dtype),
-              fmt::format("no dtype holds key and {}", info.name));
+              fmt::format("no common dtype for key and {}", info.name));
   }
-  EXPECT_EQ(refusal_of(DType::f8e4m3, DType::f8e5m2), "no dtype holds f8e4m3 and f8e5m2");
+  EXPECT_EQ(refusal_of(DType::f8e4m3, DType::f8e5m2), "no common dtype for f8e4m3 and f8e5m2");
   EXPECT_THROW(promote(DType::key, ScalarKind::boolean), TypeError);
   EXPECT_THROW(promote(std::span<const DType>()), ValueError);
   EXPECT_THROW(promote(static_cast<DType>(40), DType::f32), TypeError);

@@ -67,7 +67,7 @@ TEST_F(Settings, AreListed) {
   }
   EXPECT_EQ(state_named("threads").environment_variable, "PLAIT_THREADS");
   EXPECT_EQ(state_named("print_locations").environment_variable, "PLAIT_PRINT_LOCATIONS");
-  EXPECT_EQ(state_named("threads").choices, "a whole number from 0 to 1024");
+  EXPECT_EQ(state_named("threads").choices, "an integer from 0 to 1024");
   EXPECT_EQ(state_named("verify").choices, "off or on");
   EXPECT_EQ(state_named("verify").type, SettingType::choice);
 }
@@ -108,14 +108,14 @@ TEST_F(Settings, TheProgramComesFirst) {
 TEST_F(Settings, BadEnvironmentIsReportedAtEachRead) {
   setenv("PLAIT_THREADS", "many", 1);
   const std::string expected =
-      "ValueError: setting threads: 'many' is not a whole number from 0 to 1024\n"
-      "  hint: it comes from the environment variable PLAIT_THREADS";
+      "ValueError: setting threads: 'many' is not an integer from 0 to 1024\n  hint: it was set by "
+      "the environment variable PLAIT_THREADS";
   EXPECT_EQ(what_of([] { setting::kThreads.get(); }), expected);
   EXPECT_EQ(what_of([] { setting::kThreads.get(); }), expected);
   const SettingState state = state_named("threads");
   EXPECT_EQ(state.value, "many");
   EXPECT_EQ(state.origin, SettingOrigin::environment);
-  EXPECT_EQ(state.problem, "setting threads: 'many' is not a whole number from 0 to 1024");
+  EXPECT_EQ(state.problem, "setting threads: 'many' is not an integer from 0 to 1024");
   setting::kThreads.set(1);
   EXPECT_EQ(setting::kThreads.get(), 1);
 }
@@ -138,18 +138,16 @@ TEST_F(Settings, BadValuesChangeNothing) {
 }
 
 TEST_F(Settings, BadLogLevelsNameWhatIsWrong) {
-  EXPECT_EQ(
-      what_of([] { set_setting("log", "irr=debug"); }).substr(0, 117),
-      "ValueError: setting log: 'irr=debug' is not a list of levels or area=level, with commas "
-      "between: 'irr' is not an area");
+  EXPECT_EQ(what_of([] { set_setting("log", "irr=debug"); }).substr(0, 117),
+            "ValueError: setting log: 'irr=debug' is not a comma-separated list of levels or "
+            "area=level: 'irr' is not an area");
 }
 
 TEST_F(Settings, UnknownNamesAreKeyErrors) {
-  EXPECT_EQ(
-      what_of([] { set_setting("thread", "1"); }),
-      "KeyError: there is no setting 'thread'\n"
-      "  hint: the settings are threads, spin_microseconds, log, verify, dump, passes, arena, "
-      "print_locations, memory_limit, cpu, cache, detect_anomaly");
+  EXPECT_EQ(what_of([] { set_setting("thread", "1"); }),
+            "KeyError: unknown setting 'thread'\n  hint: the settings are threads, "
+            "spin_microseconds, log, verify, dump, passes, arena, print_locations, memory_limit, "
+            "cpu, cache, detect_anomaly");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 

@@ -59,11 +59,13 @@ TEST(Shape, IndicesCountFromEitherEnd) {
   EXPECT_EQ(shape[0], n);
   EXPECT_EQ(shape.at(-3), n);
   EXPECT_EQ(shape.at(2), Dim(4));
-  EXPECT_EQ(message_of<IndexError>([&] { shape.at(3); }), "axis 3 of [n, 3, 4], which has -3 to 2");
+  EXPECT_EQ(message_of<IndexError>([&] { shape.at(3); }),
+            "axis 3 is out of range for [n, 3, 4], whose axes are -3 to 2");
   EXPECT_THROW(shape.at(-4), IndexError);
   EXPECT_THROW(shape[3], IndexError);
   EXPECT_THROW(Shape(shape).set(3, 1), IndexError);
-  EXPECT_EQ(message_of<IndexError>([] { Shape().at(0); }), "axis 0 of a scalar, which has none");
+  EXPECT_EQ(message_of<IndexError>([] { Shape().at(0); }),
+            "axis 0 is out of range for a scalar, which has no axes");
   EXPECT_THROW(of_rank(9).at(std::numeric_limits<int64_t>::min()), IndexError);
 }
 
@@ -73,7 +75,7 @@ TEST(Shape, KnowsItsSizes) {
   EXPECT_FALSE(open.is_static());
   EXPECT_EQ(fixed.to_sizes(), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(message_of<ValueError>([&] { open.to_sizes(); }),
-            "[n, 3]: not all of its sizes are numbers");
+            "[n, 3]: some of its sizes are symbols");
   EXPECT_EQ(open.element_count(), 3 * n);
   EXPECT_EQ(open.substitute({{n, m + 1}}), (Shape{m + 1, 3}));
   EXPECT_EQ(open.evaluate({{n, 5}}), (std::vector<int64_t>{5, 3}));

@@ -249,7 +249,7 @@ TEST(SizeContext, WithoutActualSizesAnEqualityIsChecked) {
   EXPECT_TRUE(context.decide(fact("n == m")));
   EXPECT_EQ(context.guards(), (std::vector<SizeFact>{fact("n == m")}));
   EXPECT_EQ(message_of<ShapeError>([&] { context.decide(fact("n <= k")); }),
-            "whether n <= k cannot be told: there are no actual sizes");
+            "cannot decide whether n <= k: there are no actual sizes");
   EXPECT_EQ(context.guards().size(), 1u);
 }
 

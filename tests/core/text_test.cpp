@@ -77,8 +77,8 @@ TEST(TextReader, IntegersSpanSixtyFourBits) {
   EXPECT_EQ(TextReader(" 9223372036854775807").integer(), std::numeric_limits<int64_t>::max());
   const auto read = [](TextReader& reader) { reader.integer(); };
   EXPECT_EQ(refusal_of("9223372036854775808", read),
-            "line 1, column 1: 9223372036854775808 is beyond 64 bits");
-  EXPECT_EQ(refusal_of("x", read), "line 1, column 1: expected a whole number, found 'x'");
+            "line 1, column 1: 9223372036854775808 does not fit into 64 bits");
+  EXPECT_EQ(refusal_of("x", read), "line 1, column 1: expected an integer, found 'x'");
 }
 
 TEST(TextReader, RealNumbersReadBackBitForBit) {
@@ -113,7 +113,8 @@ TEST(TextReader, StringsKeepEveryByte) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(TextReader(R"("a\"\\\n\t\x41")").quoted(), "a\"\\\n\tA");
   const auto read = [](TextReader& reader) { reader.quoted(); };
-  EXPECT_EQ(refusal_of("\"a\nb\"", read), "line 1, column 1: this string does not end on its line");
+  EXPECT_EQ(refusal_of("\"a\nb\"", read),
+            "line 1, column 1: this string is not closed on its line");
   EXPECT_EQ(refusal_of(R"("a\q")", read), R"(line 1, column 3: expected \n, \t, \", \\ or \xHH)");
   EXPECT_EQ(refusal_of(R"("\x4")", read), "line 1, column 3: expected 2 hexadecimal digits");
   EXPECT_EQ(refusal_of(R"("\)", read), R"(line 1, column 2: expected \n, \t, \", \\ or \xHH)");

@@ -230,7 +230,7 @@ TEST_F(ThreadTeam, RefusesBadNumbers) {
   try {
     parallel_for(-7, 2, never);
   } catch (const ValueError& error) {
-    EXPECT_EQ(error.message(), "parallel_for: count -7 in grains of 2");
+    EXPECT_EQ(error.message(), "parallel_for: count is -7, grain is 2");
     EXPECT_NE(error.hint(), "");
   }
 }

@@ -210,10 +210,10 @@ class CompiledObjects : public ObjectCache {
     return text;
   }
   static bool has_compiled(const std::string& log) {
-    return log.find("are compiled in") != std::string::npos;
+    return log.find("kernels compiled in") != std::string::npos;
   }
   static bool has_taken(const std::string& log) {
-    return log.find("are taken from") != std::string::npos;
+    return log.find("kernels loaded from") != std::string::npos;
   }
 };
 

@@ -79,7 +79,7 @@ TEST(InputFile, HoldsAllBytesReadOrMapped) {
 TEST(InputFile, DoesNotWaitForPipes) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
-  expect_failure([&] { const InputFile file(folder.path("pipe")); }, "it is no regular file");
+  expect_failure([&] { const InputFile file(folder.path("pipe")); }, "it is not a regular file");
 }
 
 }  // namespace

@@ -122,10 +122,10 @@ TEST(Npy, MalformedFilesSayWhereAndWhat) {
   const auto expect = [](const std::string& file, const std::string& message) {
     expect_failure([&] { from_npy(file); }, message);
   };
-  expect("", "ParseError: byte 0: this is no .npy file");
-  expect("\x93NUMPX\x01", "this is no .npy file");
-  expect("\x93NUMPY", "ParseError: byte 6: 1 bytes were expected, 0 are left");
-  expect(npy_file("{}", "", 4), "byte 6: version 4.0; known are 1.0, 2.0 and 3.0");
+  expect("", "ParseError: byte 0: this is not a .npy file");
+  expect("\x93NUMPX\x01", "this is not a .npy file");
+  expect("\x93NUMPY", "ParseError: byte 6: expected 1 bytes, 0 are left");
+  expect(npy_file("{}", "", 4), "byte 6: unknown version 4.0; known versions are 1.0, 2.0 and 3.0");
   expect(npy_file("{}", "").substr(0, 11), "byte 10: a header of 2 bytes, but 1 are left");
   expect(npy_file(std::string(1 << 21, ' '), "", 2),
          "byte 12: a header of 2097152 bytes; at most 1048576 are read");
@@ -134,21 +134,21 @@ TEST(Npy, MalformedFilesSayWhereAndWhat) {
   expect(npy_file("[1, 2]", ""), "byte 10: expected a dictionary");
   expect(npy_file("{'descr': '<f4', 'descr': '<f4'}", ""), "byte 27: expected 'descr'");
   expect(npy_file("{'a': 1}", ""), "byte 11: expected 'descr', 'fortran_order' and 'shape'");
-  expect(npy_file("{'descr: 1}", ""), "byte 11: a string that does not end");
+  expect(npy_file("{'descr: 1}", ""), "byte 11: an unterminated string");
   expect(npy_file("{'a' 1}", ""), "byte 15: expected ':', found \"1}\"");
   expect(npy_file("{'a': (1 2)}", ""), "byte 19: expected ',' or the closing bracket");
-  expect(npy_file("{'a': 99999999999999999999}", ""), "byte 16: a number of more than 63 bits");
+  expect(npy_file("{'a': 99999999999999999999}", ""), "byte 16: a number that exceeds 63 bits");
   expect(npy_file("{'a': -}", ""), "byte 16: expected a number");
-  expect(npy_file(std::string(2000, '('), ""), "values nested too deep");
+  expect(npy_file(std::string(2000, '('), ""), "values are nested too deeply");
   expect(npy_file("{} x", ""), "byte 13: expected the end of the header, found \"x\"");
   expect(npy_file("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "abcd"),
-         "byte 44: 'fortran_order' is True or False");
-  expect(npy_of("'<f4'", "[1]", "abcd"), "'shape' is no tuple");
-  expect(npy_of("'<f4'", "(1)", "abcd"), "'shape' is no tuple");
-  expect(npy_of("'<f4'", "(-1,)", ""), "a size is a whole number from 0");
-  expect(npy_of("'<f4'", "('1',)", ""), "a size is a whole number from 0");
-  expect(npy_of("7", "(1,)", ""), "ParseError: byte 20: 'descr' is no dtype");
-  expect(npy_of("'|b1'", "(3,)", {"\0\1\2", 3}), "2 is no bool, which is 0 or 1");
+         "byte 44: 'fortran_order' must be True or False");
+  expect(npy_of("'<f4'", "[1]", "abcd"), "'shape' is not a tuple");
+  expect(npy_of("'<f4'", "(1)", "abcd"), "'shape' is not a tuple");
+  expect(npy_of("'<f4'", "(-1,)", ""), "a size is an integer of 0 or more");
+  expect(npy_of("'<f4'", "('1',)", ""), "a size is an integer of 0 or more");
+  expect(npy_of("7", "(1,)", ""), "ParseError: byte 20: 'descr' is not a dtype");
+  expect(npy_of("'|b1'", "(3,)", {"\0\1\2", 3}), "2 is not a bool, which is 0 or 1");
 }
 
 TEST(Npy, SizesThatTheBytesCannotBackAreRefused) {
@@ -159,7 +159,7 @@ TEST(Npy, SizesThatTheBytesCannotBackAreRefused) {
          "ParseError: byte 70: expected the 24 bytes of f32[2, 3], found 23");
   expect(npy_of("'<f4'", "(2, 3)", std::string(25, 'a')), "found 25");
   expect(npy_of("'<f4'", "(1000000000000,)", "a"), "expected the 4000000000000 bytes");
-  const char* too_many = "more bytes than 63 bits count";
+  const char* too_many = "the number of bytes exceeds 63 bits";
   expect(npy_of("'<f4'", "(4611686018427387904,)", ""), too_many);
   expect(npy_of("'<f4'", "(0, 4611686018427387904, 4611686018427387904)", ""), too_many);
 }
@@ -171,8 +171,8 @@ TEST(Npy, DTypesThatPlaitLacksAreTypeErrors) {
   expect("'|O'", "elements of dtype \"|O\" are Python objects");
   expect("'<U5'", "elements of dtype \"<U5\" are text");
   expect("'<M8[ns]'", "elements of dtype \"<M8[ns]\" are dates or times");
-  expect("'<f16'", "elements of dtype \"<f16\" are no dtype of Plait");
-  expect("''", "elements of dtype \"\" are no dtype of Plait");
+  expect("'<f16'", "elements of dtype \"<f16\" are not a dtype of Plait");
+  expect("''", "elements of dtype \"\" are not a dtype of Plait");
   expect("[('a', '<f4'), ('b', '<i2')]", "the elements are records");
   expect("[('key', '<u8', (3,))]", "the elements are records");
   EXPECT_THROW(write_npy(Array()), ValueError);
@@ -213,8 +213,9 @@ TEST(NpyFile, WhatCannotBeOpenedNamesThePathAndTheReason) {
                  "IoError: cannot open " + missing + ": No such file or directory");
   expect_failure([&] { save_npy(missing, sample(DType::f32, {1})); },
                  "IoError: cannot write " + missing + ": No such file or directory");
-  expect_failure([&] { load_npy(folder.path("")); }, "it is no regular file");
-  expect_failure([&] { save_npy("/dev/null", sample(DType::f32, {1})); }, "it is no regular file");
+  expect_failure([&] { load_npy(folder.path("")); }, "it is not a regular file");
+  expect_failure([&] { save_npy("/dev/null", sample(DType::f32, {1})); },
+                 "it is not a regular file");
   OutputFile(folder.path("empty.npy")).finish();
   expect_failure([&] { load_npy(folder.path("empty.npy")); },
                  "ParseError: " + folder.path("empty.npy") + ": byte 0: ");

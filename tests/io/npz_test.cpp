@@ -112,7 +112,7 @@ TEST(Npz, NamesKeepTheirFoldersAndLetters) {
                  "ValueError: a member of an archive cannot be named \"a\\x00b.npy\"");
   expect_failure([&] { write_npz({{std::string(70'000, 'a'), array}}); }, "it is too long");
   expect_failure([&] { write_npz({{"nothing", Array()}}); },
-                 "ValueError: there is no array to save as \"nothing\"");
+                 "ValueError: the array to save as \"nothing\" is empty");
 }
 
 TEST(Npz, ManyMembersNeedTheLongRecord) {
@@ -169,22 +169,22 @@ TEST(Npz, MalformedArchivesSayWhereAndWhat) {
     expect_failure([&] { from_npz(made.archive()); }, "ParseError: " + message);
   };
   const std::string good = HandMade{}.archive();
-  expect_failure([] { from_npz(""); }, "ParseError: byte 0: this is no zip archive");
+  expect_failure([] { from_npz(""); }, "ParseError: byte 0: this is not a zip archive");
   expect_failure([&] { from_npz(good.substr(1)); }, "ParseError: byte");
-  expect_failure([&] { from_npz(good.substr(0, good.size() - 1)); }, "this is no zip archive");
+  expect_failure([&] { from_npz(good.substr(0, good.size() - 1)); }, "this is not a zip archive");
   expect({.crc = 1}, "member \"a.npy\": the checksum of its bytes is ");
   expect({.flags = 1}, "byte 106: member \"a.npy\": it is encrypted");
-  expect({.method = 12}, "byte 106: member \"a.npy\": it is compressed by method 12");
+  expect({.method = 12}, "byte 106: member \"a.npy\": it is compressed by the unknown method 12");
   expect({.size = 5}, "byte 106: member \"a.npy\": it is stored, but 71 bytes would be 5");
   expect({.method = 8, .size = 72 * 1032},
-         "byte 106: member \"a.npy\": 71 deflated bytes cannot give 74304");
-  expect({.size = 500, .stored_size = 500}, "byte 35: 500 bytes were expected, 71 are left");
+         "byte 106: member \"a.npy\": 71 deflated bytes cannot inflate to 74304");
+  expect({.size = 500, .stored_size = 500}, "byte 35: expected 500 bytes, 71 are left");
   expect({.name = std::string("a\0", 2)}, "byte 103: member \"a\\x00\": a zero byte in the name");
   expect({.local_name = "b.npy"}, "byte 0: the member has another name");
   expect({.position = 3}, "byte 3: expected the header of a member of a zip archive");
   expect({.extra = "abcde"}, "byte 106: an extra field that is cut short");
   expect({.copies = 2}, "byte 0: two members share their bytes");
-  expect({.content = "text"}, "member \"a.npy\": byte 0: this is no .npy file");
+  expect({.content = "text"}, "member \"a.npy\": byte 0: this is not a .npy file");
 }
 
 TEST(Npz, NamesOfTwoAreRefused) {
@@ -246,11 +246,11 @@ TEST(Npz, DeflatedBytesGiveWhatIsStated) {
   HandMade cut = made(content.size());
   cut.content.resize(cut.content.size() - 4);
   cut.stored_size -= 4;
-  expect_failure([&] { from_npz(cut.archive()); }, "the deflated bytes do not end");
+  expect_failure([&] { from_npz(cut.archive()); }, "the deflated bytes are cut off");
   HandMade longer = made(content.size());
   longer.content += "more";
   longer.stored_size += 4;
-  expect_failure([&] { from_npz(longer.archive()); }, "4 bytes follow the end");
+  expect_failure([&] { from_npz(longer.archive()); }, "4 unexpected bytes after the end");
   HandMade wrong = made(content.size());
   wrong.content[0] = '\7';
   expect_failure([&] { from_npz(wrong.archive()); }, "member \"a.npy\": deflated byte ");
@@ -262,7 +262,7 @@ TEST(NpzFile, ErrorsNameTheFile) {
   expect_failure([&] { load_npz(missing); }, "IoError: cannot open " + missing + ": No such file");
   save_npy(missing, sample(DType::u8, {1}));
   expect_failure([&] { load_npz(missing); },
-                 "ParseError: " + missing + ": byte 129: this is no zip");
+                 "ParseError: " + missing + ": byte 129: this is not a zip");
   expect_failure([&] { save_npz(missing, {{"nothing", Array()}}); }, "ValueError");
   EXPECT_EQ(folder.file_count(), 1u);
 }

@@ -178,10 +178,11 @@ TEST(Attributes, RefuseMalformedText) {
   EXPECT_EQ(parse_error("flag = maybe}"),
             "line 1, column 8: expected true or false, found 'maybe'");
   EXPECT_EQ(parse_error("flag = true, flag = true}"),
-            "line 1, column 14: the attribute flag is there twice");
+            "line 1, column 14: the attribute flag appears twice");
   EXPECT_TRUE(
       parse_error("flog = true}")
-          .starts_with("line 1, column 1: there is no attribute flog; there are: flag, count,"));
+          .starts_with(
+              "line 1, column 1: unknown attribute flog; the attributes are: flag, count,"));
   EXPECT_EQ(parse_error("count = 1.5}"), "line 1, column 10: expected '}', found '.5'");
   EXPECT_EQ(parse_error("count 1}"), "line 1, column 7: expected '=', found '1'");
   EXPECT_EQ(parse_error("count = 1"), "line 1, column 10: expected '}', found the end of the text");

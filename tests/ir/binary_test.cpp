@@ -113,19 +113,19 @@ TEST_F(Binary, AnAnonymousBodyHoldsNoNames) {
 }
 
 TEST_F(Binary, WhatIsNoProgramIsRefused) {
-  EXPECT_EQ(reading_error(""), "byte 0: 1 bytes were expected, 0 are left");
+  EXPECT_EQ(reading_error(""), "byte 0: expected 1 bytes, 0 are left");
   EXPECT_EQ(reading_error("plait 1"),
             "byte 1: this is not a program in binary form: it does not begin with PLIR");
   EXPECT_EQ(reading_error("PLIR\x02"),
-            "byte 5: version 2 of the binary form is not known; this build reads 1");
+            "byte 5: unknown version 2 of the binary form; this build reads 1");
   EXPECT_EQ(reading_error(std::string("PLIR\x01\0\0x", 8)),
-            "byte 7: the program ends here, but the bytes go on");
+            "byte 7: unexpected bytes after the end of the program");
   EXPECT_EQ(reading_error(std::string("PLIR\x01\xff\xff\xff\xff\x0f", 10)),
             "byte 10: a count of 4294967295, but 0 bytes are left");
   EXPECT_EQ(reading_error("PLIR\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
             "byte 15: a number of more than 64 bits");
   EXPECT_EQ(reading_error(std::string("PLIR\x01\x01\x05", 7)),
-            "byte 7: entry 5 is referred to, 0 were read");
+            "byte 7: entry 5 is referenced, but 0 were read");
   EXPECT_EQ(reading_error(std::string("PLIR\x01\x01\0\x02"
                                       "1a",
                                       10)),
@@ -137,7 +137,7 @@ TEST_F(Binary, AValueThatIsNotDefinedIsRefused) {
   EXPECT_EQ(reading_error(std::string("PLIR\x01\0\x01\0\x01"
                                       "f\0\0\0\0\0\0\x01\0\0\0\x01\x01",
                                       22)),
-            "byte 22: a value 1 places back, where 0 are defined");
+            "byte 22: a value 1 positions back, but 0 are defined");
 }
 
 TEST_F(Binary, DeepTypesAreRefusedBeforeTheyAreRead) {

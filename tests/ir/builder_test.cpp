@@ -77,8 +77,8 @@ TEST_F(Builder, SizesBornInResultsBecomeResultSizes) {
   FunctionBuilder f = program.function("main");
   ValueId count = f.parameter(Type::scalar(DType::i64), "count");
   ValueId x = f.parameter(Type::array(DType::f32, {5}), "x");
-  Added born = f.add("as_size", {count});
-  Dim k = f.so_far().instruction(born.instruction).size_results()[0];
+  Added counted = f.add("as_size", {count});
+  Dim k = f.so_far().instruction(counted.instruction).size_results()[0];
   Type refined = Type::array(DType::f32, {k});
   ValueId y = f.add({.primitive = primitive(Structure::refine),
                      .operands = {&x, 1},

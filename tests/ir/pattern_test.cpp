@@ -81,7 +81,7 @@ TEST_F(Matching, NumbersOnTheRightStandForScalarsOnly) {
     applied("add(?a, ?a) => multiply(?a, 2)", "%r = add %v, %v", "f64[3]");
     FAIL();
   } catch (const CompileError& error) {
-    EXPECT_NE(error.message().find("the number 2 can only stand for a scalar, not for f64[3]"),
+    EXPECT_NE(error.message().find("the number 2 can only replace a scalar, not f64[3]"),
               std::string::npos)
         << error.what();
     EXPECT_NE(error.message().find("rule `add(?a, ?a) => multiply(?a, 2)`"), std::string::npos);
@@ -126,7 +126,7 @@ TEST_F(Matching, MalformedRulesAreRefusedWithTheColumn) {
       {"", "expected", 1},
       {"add(?x, ?y)", "expected", 12},
       {"add(?x, ?y) =>", "expected", 15},
-      {"add(?x, ?y) => ?z", "?z does not stand on the left", 17},
+      {"add(?x, ?y) => ?z", "?z is not on the left", 17},
       {"?x => add(?x, ?x)", "expected an operation", 1},
       {"3 => 4", "expected an operation", 1},
       {"ad(?x, ?y) => ?x", "add", 1},

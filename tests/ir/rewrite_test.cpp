@@ -305,13 +305,12 @@ TEST_F(Rewriting, FaultyRulesAreNamed) {
   };
   auto expect = [&](std::function<Values(Replacement&)> values, std::string_view message) {
     std::string said = refusal(kText, {giving(values)});
-    EXPECT_NE(said.find("rule `the exp rule`, in the place of %y = exp %x"), std::string::npos)
-        << said;
+    EXPECT_NE(said.find("rule `the exp rule`, replacing %y = exp %x"), std::string::npos) << said;
     EXPECT_NE(said.find(message), std::string::npos) << said;
     EXPECT_NE(said.find("model.cpp:3"), std::string::npos) << said;
   };
-  expect([](Replacement&) { return Values{ValueId{1}}; }, "gives i64[] in the place of f32[]");
-  expect([](Replacement&) { return Values{}; }, "gives 0 values in the place of 1");
+  expect([](Replacement&) { return Values{ValueId{1}}; }, "returns i64[] instead of f32[]");
+  expect([](Replacement&) { return Values{}; }, "returns 0 values instead of 1");
   expect([](Replacement&) { return Values{ValueId{77}}; }, "uses value 77 of 2");
   expect([](Replacement& r) { return Values{r.add(primitive("add"), {ValueId{0}})}; }, "operands");
   expect([](Replacement& r) { return Values{r.add(primitive("sin"), {ValueId{77}})}; },
@@ -332,7 +331,7 @@ TEST_F(Rewriting, FaultyRulesAreNamed) {
                 replacement.give({candidate.instruction.operands[0]});
                 return replacement;
               })});
-  EXPECT_NE(sizes.find("gives 0 sizes in the place of 1"), std::string::npos) << sizes;
+  EXPECT_NE(sizes.find("returns 0 sizes instead of 1"), std::string::npos) << sizes;
 }
 
 TEST_F(Rewriting, OneFunction) {

@@ -66,14 +66,14 @@ std::vector<Damage> form_damages() {
   return {
       {"names", "TwoFunctions",
        [](Parts& parts, auto&) { parts.functions.push_back(parts.functions[1]); },
-       "two functions are called @half"},
+       "two functions are named @half"},
       {"names", "TwoRecords",
        [](Parts& parts, auto&) { parts.records.push_back(parts.records[0]); },
-       "two records are called @list"},
+       "two records are named @list"},
       {"values", "ResultsElsewhere", [](Parts&, auto& main) { ++main.first_result(tuple); },
        "the results of instruction 1 are not values 4 to 5"},
       {"values", "DefinitionsElsewhere", [](Parts&, auto& main) { main.definition(4) = 1; },
-       "value 4 is not said to be defined by instruction 1"},
+       "value 4 is not marked as defined by instruction 1"},
       {"values", "ParameterTypes",
        [](Parts&, auto& main) { main.value_type(0) = Type::scalar(DType::f32); },
        "value 0 is not parameter 0 of type f32[n]"},
@@ -85,11 +85,11 @@ std::vector<Damage> form_damages() {
       {"operands", "NoValue", [](Parts&, auto& main) { main.operand(add, 1) = 4000; },
        "uses value 4000"},
       {"operands", "ReturnsNoValue", [](Parts&, auto& main) { main.returned(0) = 4000; },
-       "gives value 4000"},
+       "returns value 4000"},
       {"counts", "Operands", [](Parts&, auto& main) { main.operand_count(add) = 1; },
-       "add takes 2 operands, and has 1"},
+       "add takes 2 operands, but has 1"},
       {"counts", "Callees", [](Parts&, auto& main) { main.callee_count(call) = 0; },
-       "call takes 1 callees, and has 0"},
+       "call takes 1 callees, but has 0"},
       {"attributes", "OfAnother",
        [](Parts&, auto& main) { main.set_attributes(element, Attributes::of(GuardAttributes{})); },
        "element declares"},
@@ -109,7 +109,7 @@ std::vector<Damage> link_damages() {
        [](Parts& parts, auto&) { parts.records[0].fields.push_back(vector_of(unknown)); },
        "size unknown of f32[unknown] is neither an argument nor held"},
       {"records", "OneNameTwice", [](Parts& parts, auto&) { parts.records[0].held = {n}; },
-       "n is not a name of its own"},
+       "n is not a unique name"},
       {"records", "ContainsItself",
        [](Parts& parts, auto&) {
          parts.records.push_back({.name = "loop",
@@ -127,23 +127,23 @@ std::vector<Damage> link_damages() {
        "contains itself"},
       {"records", "FieldUnknown",
        [](Parts& parts, auto&) { parts.records[0].fields.push_back(Type::record("nowhere")); },
-       "record @list: there is no record @nowhere"},
+       "record @list: unknown record @nowhere"},
       {"record uses", "Undeclared", [](Parts& parts, auto&) { parts.records.clear(); },
-       "there is no record @list"},
+       "unknown record @list"},
       {"record uses", "Arguments",
        [](Parts&, auto& main) {
          Type list = Type::optional(Type::record("list", {n, n}));
          replace(main.signature().parameters[1], list);
          replace(main.value_type(1), list);
        },
-       "@list takes 1 sizes, @list<n, n> gives it 2"},
+       "@list takes 1 sizes, but @list<n, n> has 2"},
       {"callees", "Missing", [](Parts&, auto& main) { main.callee(call, 0).name = "nowhere"; },
-       "there is no function @nowhere"},
+       "unknown function @nowhere"},
       {"callees", "Sizes", [](Parts&, auto& main) { main.callee(call, 0).sizes = {n, n}; },
-       "@half takes 1 sizes, and is given 2"},
+       "@half takes 1 sizes, but 2 are given"},
       {"callees", "SizesOfAnUnwoundBody",
        [](Parts&, auto& main) { main.callee(unwind, 0).sizes = {n, n}; },
-       "@node takes 2 sizes, and is given 3"},
+       "@node takes 2 sizes, but 3 are given"},
   };
 }
 
@@ -151,13 +151,13 @@ std::vector<Damage> size_damages() {
   return {
       {"size names", "ParametersTwice",
        [](Parts&, auto& main) { main.signature().size_parameters.push_back(n); },
-       "a size called n is there already"},
+       "a size named n exists already"},
       {"size names", "BornTwice", [](Parts&, auto& main) { main.size_result(nonzero, 0) = n; },
-       "a size called n is there already"},
+       "a size named n exists already"},
       {"size names", "Expression", [](Parts&, auto& main) { main.size_result(nonzero, 0) = n + 1; },
        "n + 1 is an expression"},
       {"size names", "ResultSizes",
-       [](Parts&, auto& main) { main.signature().result_sizes[0] = n; }, "a size called n"},
+       [](Parts&, auto& main) { main.signature().result_sizes[0] = n; }, "a size named n"},
       {"scope", "ParameterType",
        [](Parts&, auto& main) {
          replace(main.signature().parameters[0], vector_of(unknown));
@@ -178,7 +178,7 @@ std::vector<Damage> size_damages() {
       {"scope", "CalleeSize", [](Parts&, auto& main) { main.callee(call, 0).sizes = {unknown}; },
        "size unknown of @half's arguments"},
       {"scope", "GivenBack", [](Parts&, auto& main) { main.returned_sizes()[0] = unknown; },
-       "size unknown of what is given back"},
+       "size unknown of the returned sizes"},
       {"scope", "Axis", [](Parts&, auto& main) { main.signature().axes.axes[0].size = unknown; },
        "size unknown of the axes"},
       {"facts", "UnknownSize",
@@ -195,13 +195,13 @@ std::vector<Damage> meaning_damages() {
       {"types", "OperandType", [](Parts&, auto& main) { main.operand(element, 0) = 0; },
        "takes a tuple"},
       {"types", "SizesBorn", [](Parts&, auto& main) { main.size_result_count(nonzero) = 0; },
-       "sizes into being"},
+       "defines"},
       {"returns", "Type", [](Parts&, auto& main) { main.returned(0) = 0; },
-       "result 0 is f32[n], and the signature says f32[n//2]"},
+       "result 0 is f32[n], but the signature declares f32[n//2]"},
       {"returns", "Count", [](Parts&, auto& main) { main.returned().clear(); },
-       "gives 0 values, and says 1"},
+       "returns 0 values, but declares 1"},
       {"returns", "Sizes", [](Parts&, auto& main) { main.returned_sizes().clear(); },
-       "gives 0 sizes, and says 1"},
+       "returns 0 sizes, but declares 1"},
       {"axes", "Undeclared",
        [](Parts&, auto& main) { main.signature().axes.axes[0].name = "other"; },
        "@main has no axis data"},
@@ -209,7 +209,7 @@ std::vector<Damage> meaning_damages() {
        [](Parts&, auto& main) {
          main.signature().axes.axes.push_back(main.signature().axes.axes[0]);
        },
-       "two axes are called data"},
+       "two axes are named data"},
       {"axes", "ShardingOverNoAxis",
        [](Parts&, auto& main) {
          replace(main.value_type(3),
@@ -228,7 +228,7 @@ std::vector<Damage> meaning_damages() {
        "axis data has size n in @half, and n + 1 in @main"},
       {"callee axes", "Missing",
        [](Parts&, auto& main) { main.signature().axes.axes[0].name = "other"; },
-       "@half names axis data, and @main has none"},
+       "@half uses axis data, which @main does not have"},
   };
 }
 
@@ -400,7 +400,7 @@ TEST(Verify, EveryRuleHasACaseAndAStatement) {
         << "no test breaks rule `" << rule.name << "`";
     EXPECT_TRUE(rule.statement.ends_with(".")) << rule.name;
   }
-  EXPECT_TRUE(broken.empty()) << *broken.begin() << " is no rule";
+  EXPECT_TRUE(broken.empty()) << *broken.begin() << " is not a rule";
 }
 
 TEST(Verify, SaysWhatItFoundInWhichPassAndWhere) {

@@ -58,7 +58,7 @@ const std::vector<std::pair<const char*, Composite>> kComposites = {
          return square;
        });
      }},
-    {"what is no row",
+    {"not a row",
      [](const auto& x, const auto&, const auto&) {
        return blockwise({x}, [](std::span<const Tensor> operands) {
          const Tensor& y = operands[0];

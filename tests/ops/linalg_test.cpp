@@ -342,23 +342,23 @@ TEST_P(Linalg, RefusesWhatHasNoFactors) {
   const Tensor nan = where(stack == 4, NAN, stack);
   using linalg::eig, linalg::eigh, linalg::svd, linalg::qr, linalg::lu, linalg::pinv;
   EXPECT_EQ(message_of<ValueError>([&] { eigh(nan); }),
-            "eigh of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "eigh of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { svd(nan); }),
-            "svd of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "svd of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { qr(nan); }),
-            "qr of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "qr of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { lu(nan); }),
-            "lu of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "lu of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { pinv(nan); }),
-            "pinv of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "pinv of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { linalg::cholesky(nan * INFINITY); }),
-            "cholesky of f32[2, 2, 2]: matrix [0] of the batch holds NaN or infinity");
+            "cholesky of f32[2, 2, 2]: matrix [0] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { linalg::expm(nan); }),
-            "expm of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "expm of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { linalg::schur(nan); }),
-            "schur of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+            "schur of f32[2, 2, 2]: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { linalg::det(nan); }),
-            "det of f32[2, 2, 2]: determinant: matrix [1] of the batch holds NaN or infinity");
+            "det of f32[2, 2, 2]: determinant: matrix [1] of the batch contains NaN or infinity");
   EXPECT_EQ(distance(linalg::det(stack), {1, 0}), 0);
   EXPECT_EQ(linalg::slogdet(stack).logabsdet.text(), "[  0. -inf] : f32[2]");
 }

@@ -37,7 +37,7 @@ Refusals refusals_of_collective() {
     rows.push_back({name,
                     within([function] { function(f32(3), "rows"); }),
                     ErrorKind::key,
-                    {"`rows`", "open are batch"}});
+                    {"`rows`", "the open axes are batch"}});
     rows.push_back({name,
                     within([function] { function(f32(3), {"batch", "batch"}); }),
                     kValue,

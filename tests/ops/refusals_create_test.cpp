@@ -62,7 +62,7 @@ Refusals refusals_of_create() {
       {"print", [] { print(Tensor()); }, kValue, {"never given"}},
       {"print", [] { print(Tensor(), "x"); }, kValue, {"never given"}},
       {"check", [] { check(Tensor()); }, kValue, {"never given"}},
-      {"check", [] { check(f32(2)); }, kType, {"f32[2]", "truth values"}},
+      {"check", [] { check(f32(2)); }, kType, {"f32[2]", "expected bool"}},
       {"check_finite", [] { check_finite(Tensor()); }, kValue, {"never given"}},
       {"callback",
        [] { callback([](auto) { return std::vector<Tensor>(); }, {{Tensor()}}); },

@@ -125,7 +125,8 @@ TEST(Refusals, EachPublicFunctionHasSome) {
   for (const std::string& function : functions) {
     const bool refuses_nothing = kRefuseNothing.contains(function);
     EXPECT_NE(refuses_nothing, refusing.contains(function))
-        << function << (refuses_nothing ? " is said to refuse nothing" : " has no rows");
+        << function
+        << (refuses_nothing ? " is said to refuse nothing" : " is a scalar, without rows");
   }
   for (const std::string& function : refusing) {
     const bool is_member = function.starts_with("Tensor::") || function.starts_with("Indexed");

@@ -31,16 +31,16 @@ struct Refused {
 TEST(Refused, ByTypeRules) {
   const std::vector<Refused> all = {
       {"(%x: f32[])", "%0 = broadcast %x {sizes = [-1]}",
-       "ShapeError: line 2, column 1: broadcast: gives f32[-1]: a size is -1, below 0"},
-      {"(%x: f32[4])", "%0 = reshape %x {sizes = [-2, -2]}", "reshape: gives f32[-2, -2]"},
+       "ShapeError: line 2, column 1: broadcast: returns f32[-1]: a size is -1, below 0"},
+      {"(%x: f32[4])", "%0 = reshape %x {sizes = [-2, -2]}", "reshape: returns f32[-2, -2]"},
       {"(%x: f32[4])", "%0 = pad %x {axis = 0, before = -1, after = 2}",
-       "ValueError: line 2, column 1: pad: -1 zeros before and 2 behind along axis 0"},
+       "ValueError: line 2, column 1: pad: -1 zeros before and 2 after along axis 0"},
       // The last index is 8 · 2^61 = 2^64, which overflows to 0.
       {"(%x: f32[7])", "%0 = slice %x {axis = 0, start = 0, count = 2305843009213693953, step = 8}",
        "IndexError"},
       {"(%x: f32[7])", "%0 = slice %x {axis = 0, start = 0, count = 3, step = 0}", "a step of 0"},
       {"(%k: key[])", "%0 = random_integers %k {sizes = [2], count = 0}",
-       "there are 0 to choose from"},
+       "the count is 0, expected 1 or more"},
       {"(%x: f32[-1])", "", "ParseError: line 1, column 20: a size of -1, below 0"},
       {"() -> () over {data: -2}", "", "a size of -2, below 0"},
       {"(%x: f32[4])", "%0 = call @main<-1>(%x)", "a size of -1, below 0"},
@@ -68,7 +68,7 @@ TEST(Refused, WhereItRuns) {
                           "%0 = window_spread %x {counts = [4294967297], window = [2], "
                           "strides = [1], dilation = [1], padding = [0], sizes = [7]}"),
                      five)
-                .find("window_spread: [5] does not hold [4294967297] windows"),
+                .find("window_spread: [5] does not have [4294967297] windows"),
             std::string::npos);
   for (const char* transform : {"rfft %x {axis = 0}", "irfft %c {axis = 0, size = n}"}) {
     EXPECT_NE(error_of(body("<n>(%x: f32[n])", std::string("%0 = literal {value = c64[1]((0+0j))}\n"

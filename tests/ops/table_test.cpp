@@ -27,7 +27,7 @@ TEST(Table, EveryPrimitiveIsDocumented) {
   for (const Op& op : all) {
     EXPECT_FALSE(op.summary.empty()) << op.name;
     EXPECT_FALSE(op.oracle.empty())
-        << op.name << ": say in its declaration, behind the summary, what it is checked against";
+        << op.name << ": name in its declaration, after the summary, what it is checked against";
   }
 }
 
@@ -75,11 +75,11 @@ TEST(Table, SaysWhichAttributesMustBeGiven) {
 }
 
 TEST(Table, SaysWhyThereIsNoDerivativeAndWhatHasEffects) {
-  EXPECT_EQ(named("argmax").not_differentiable, "gives places");
+  EXPECT_EQ(named("argmax").not_differentiable, "returns indices");
   EXPECT_TRUE(named("print").has_effects);
   EXPECT_TRUE(named("all_gather").communicates);
   EXPECT_FALSE(named("exp").has_effects);
-  EXPECT_NE(named("argmax").text().find("derivative  none: gives places\n"), std::string::npos);
+  EXPECT_NE(named("argmax").text().find("derivative  none: returns indices\n"), std::string::npos);
 }
 
 }  // namespace

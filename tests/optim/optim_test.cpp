@@ -175,7 +175,7 @@ TEST(Optimizers, Schedule) {
   EXPECT_DOUBLE_EQ(at(1000), 1);
   expect_contains(
       what_of<ValueError>([] { optim::warmup_cosine(arange(1), {.warmup = 5, .total = 5}); }),
-      {"5 steps of which 5 are warmup"});
+      {"5 steps, of which 5 are warmup"});
 }
 
 TEST(Optimizers, RefuseBadOptions) {
@@ -184,7 +184,7 @@ TEST(Optimizers, RefuseBadOptions) {
   expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.momentum = std::nan("")}); }),
                   {"momentum is nan"});
   expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.nesterov = true}); }),
-                  {"nesterov, and no momentum"});
+                  {"nesterov needs a momentum"});
   expect_contains(what_of<ValueError>([] { optim::AdamW(line(), {.beta2 = 1}); }),
                   {"optim::AdamW: beta2 is 1, expected a number from 0 to below 1"});
   expect_contains(what_of<ValueError>([] { optim::Adam(line(), {.eps = -1e-8}); }),

@@ -1,4 +1,4 @@
-// A program of somebody else's: uses the library's headers, templates and compiled code.
+// A program outside of Plait: uses the library's headers, templates and compiled code.
 #include <iostream>
 
 #include <plait/plait.h>

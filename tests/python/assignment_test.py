@@ -93,7 +93,7 @@ class Assignment(unittest.TestCase):
 
     def test_copies_of_arrays_in_jit_are_refused(self):
         array = np.ones(3)
-        with self.assertRaisesRegex(pl.errors.TypeError, "copy of NumPy's array.*assignment_test.py"):
+        with self.assertRaisesRegex(pl.errors.TypeError, "copy of the NumPy array.*assignment_test.py"):
             pl.jit(clears)(array)
         self.assertEqual(array.tolist(), [1, 1, 1])
 

@@ -178,7 +178,7 @@ class Control(unittest.TestCase):
             pl.vmap(by_sum)(pl.asarray(np.array([[1.0, 2.0, 3.0, 4.0], [0.1, 0.1, 0.1, 0.1]])))
         with self.assertRaisesRegex(TypeError, "f64.*f32"):
             pl.trace(lambda x: pl.while_loop(lambda h: h.shape[0] > 1, lambda h: pl.astype(h[1:], pl.f32), x))(array(1.0, 2.0))
-        with self.assertRaisesRegex(ValueError, "true at each step"):
+        with self.assertRaisesRegex(ValueError, "always true"):
             pl.trace(lambda x: pl.while_loop(lambda h: h.shape[0] != 1, lambda h: h[1:], x))(array(1.0, 2.0, 3.0))
 
     def test_against_jax(self):
@@ -231,7 +231,7 @@ class Control(unittest.TestCase):
         x = array(1.0, 2.0)
         with self.assertRaisesRegex(TypeError, "bool"):
             pl.cond(pl.asarray(1.0), pl.sin, pl.cos, x)
-        with self.assertRaisesRegex(IndexError, "5, and there are 2"):
+        with self.assertRaisesRegex(IndexError, "5 is out of range for 2"):
             pl.switch(pl.asarray(5), [pl.sin, pl.cos], x)
         with self.assertRaisesRegex(TypeError, "one branch .*another"):
             pl.trace(lambda a: pl.cond(pl.sum(a) > 0, lambda b: b, lambda b: pl.sum(b), a))(x)
@@ -243,7 +243,7 @@ class Control(unittest.TestCase):
 
         with self.assertRaisesRegex(TypeError, "forever calls itself on every path"):
             pl.trace(forever)(x)
-        with self.assertRaisesRegex(ValueError, "how many steps"):
+        with self.assertRaisesRegex(ValueError, "number of steps"):
             pl.scan(lambda h, _: (h, ()), x)
         with self.assertRaisesRegex(TypeError, "different trees"):
             pl.trace(lambda a: pl.cond(pl.sum(a) > 0, lambda b: (b, b), lambda b: [b, b], a))(x)

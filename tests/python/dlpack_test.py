@@ -66,7 +66,7 @@ TAKEN = {
     "plain": ({}, [[0, 1, 2], [3, 4, 5]]),
     "strided": ({"strides": (4, 2)}, [[0, 2, 4], [4, 6, 8]]),
     "backwards": ({"sizes": (3,), "strides": (-1,), "offset": 8}, [2, 1, 0]),
-    "stretched": ({"sizes": (3,), "strides": (0,)}, [0, 0, 0]),
+    "broadcast": ({"sizes": (3,), "strides": (0,)}, [0, 0, 0]),
     "offset": ({"sizes": (2,), "offset": 12}, [3, 4]),
     "not aligned": ({"sizes": (1,), "dtype": (1, 16, 1), "offset": 3}, None),
     "empty": ({"sizes": (0, 3)}, []),

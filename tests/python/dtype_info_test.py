@@ -48,7 +48,7 @@ class Kinds(unittest.TestCase):
         self.assertFalse(plait.isdtype("f32", plait.f64))
 
     def test_that_are_unknown_are_told(self):
-        with self.assertRaisesRegex(plait.ValueError, "'real' is no dtype and none of 'bool'"):
+        with self.assertRaisesRegex(plait.ValueError, "'real' is not a dtype, and not one of 'bool'"):
             plait.isdtype(plait.f32, "real")
 
 

@@ -24,7 +24,7 @@ class Examples(unittest.TestCase):
             (examples.FOLDER / "scan.md").write_text("## sum\n\n    >>> plait.sum(plait.arange(3))\n    3 : i64[]\n\n## nothing\n")
             problems = "\n".join(examples.problems())
         self.assertIn("docs/examples/scan.md: sum belongs in docs/examples/reduce.md", problems)
-        self.assertIn("docs/examples/scan.md: plait.nothing is no function", problems)
+        self.assertIn("docs/examples/scan.md: plait.nothing is not a function", problems)
         self.assertIn("plait.std has no example: add `## std` with a doctest to docs/examples/statistics.md", problems)
 
     def test_they_give_what_stands_there(self):
@@ -65,7 +65,7 @@ class Pages(unittest.TestCase):
             self.assertIn(part, page)
 
     def test_a_page_says_why_there_is_no_derivative(self):
-        self.assertIn("| [`argmax`](argmax.md) | none: gives places |", self.pages.page("argmax"))
+        self.assertIn("| [`argmax`](argmax.md) | none: returns indices |", self.pages.page("argmax"))
 
     def test_overloads_stand_one_after_another(self):
         calls = [call for call, _ in docs.signatures("random.permutation")]

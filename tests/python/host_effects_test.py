@@ -203,7 +203,7 @@ class Effects(unittest.TestCase):
                     Path(FOLDER, value).touch()
                     self.assertEqual(jitted(pl.ones(1)).item(), function(pl.ones(1)).item())
                 self.assertEqual(pl.stats(jitted).traces, 0)
-                self.assertIn("its host code is run at each call, since", str(pl.stats(jitted)))
+                self.assertIn("its host code runs at each call, because", str(pl.stats(jitted)))
 
     def test_what_is_changed_is_changed_at_each_call(self):
         reading, HELD["pipe"] = os.pipe()
@@ -234,7 +234,7 @@ class Effects(unittest.TestCase):
             return y * float(open(FILE).read())
 
         jitted = pl.jit(f)
-        with self.assertWarnsRegex(pl.HostStateWarning, r"open\(\) reads or changes what is outside of the program\n  hint: .*callback") as warned:
+        with self.assertWarnsRegex(pl.HostStateWarning, r"open\(\) reads or changes state outside of the program\n  hint: .*callback") as warned:
             jitted(pl.ones(1))
         self.assertEqual(warned.lineno, inspect.getsourcelines(f)[1] + 2)
 

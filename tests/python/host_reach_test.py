@@ -288,8 +288,8 @@ class Reach(unittest.TestCase):
 
     def test_it_is_said_what_nobody_can_see(self):
         lock, torch_like = threading.Lock(), np.ma.array([1.0])
-        for held, text in ((lock, "lock is a lock, whose state nobody can see"), (torch_like, "MaskedArray, whose mask may change"),
-                           (Queue(), "nobody can see what it holds as a deque"), (np.array([[1.0], None], dtype=object), "array of objects")):
+        for held, text in ((lock, "lock is a lock, whose state is not visible"), (torch_like, "MaskedArray, whose mask may change"),
+                           (Queue(), "whose contents are not visible as a deque"), (np.array([[1.0], None], dtype=object), "array of objects")):
             def f(x, held=held):
                 return x * 2 if held is not None else x
 

@@ -1,4 +1,4 @@
-"""Indexing compared with NumPy's: x[...], x[...] = y, x.at[...]; by hand, and thousands at random."""
+"""Indexing compared with NumPy's: x[...], x[...] = y, x.at[...]: chosen ones, and thousands at random."""
 
 import unittest
 

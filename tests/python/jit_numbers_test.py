@@ -1,4 +1,4 @@
-"""Numbers in jitted functions: sizes, whole numbers and floats among the arguments behave as the int and the float that they
+"""Numbers in jitted functions: sizes, integers and floats among the arguments behave as the int and the float that they
 stand for. Everything that those can do is done with and without jit, for several values."""
 
 import ast
@@ -284,7 +284,7 @@ class BesideTensors(unittest.TestCase):
 
 class Left(unittest.TestCase):
     def check(self, f, calls, seen):
-        """The same with and without jit, of a state that `seen` gives anew."""
+        """The same with and without jit, of a state that `seen` creates again."""
         outcomes = []
         for wrap in (lambda f: f), pl.jit:
             state = seen()

@@ -1,4 +1,4 @@
-"""What a jitted function gives is made afresh at each call, of that call's tensors; what a function under vmap or trace gives keeps no
+"""Results of a jitted function are created at each call, from that call's tensors; those of a function under vmap or trace keep no
 tensor of the record; what is one tensor in the state stays one; equal static values that differ have records of their own."""
 
 import array
@@ -154,7 +154,7 @@ class Results(unittest.TestCase):
                     jitted(number(1.0))
 
     def test_transforms_let_no_tensor_out(self):
-        leaking = {"Out, which is no tree.*result.v.*\n.*plait.Module": lambda x: Out(x * 2), "set.*\n.*list or a tuple": lambda x: {x * 2},
+        leaking = {"Out, which is not a tree.*result.v.*\n.*plait.Module": lambda x: Out(x * 2), "set.*\n.*list or a tuple": lambda x: {x * 2},
                    "function.*\n.*outside": lambda x: lambda y: y * x, "result.0 is a Out": lambda x: [Out({"a": x})],
                    "result.1 is a function": lambda x: pl.vjp(pl.sin, x), "method": lambda x: types.MethodType(told, x)}
         for text, f in leaking.items():

@@ -182,7 +182,7 @@ class Jit(unittest.TestCase):
 
     def test_what_is_recorded_often_is_reported(self):
         f = pl.jit(lambda x, mode: x * len(mode))
-        with self.assertWarnsRegex(pl.HostStateWarning, "recorded 8 times for other values of arg1"):
+        with self.assertWarnsRegex(pl.HostStateWarning, "recorded 8 times for different values of arg1"):
             for i in range(10):
                 f(array(1.0), "a" * i)
 
@@ -192,7 +192,7 @@ class Jit(unittest.TestCase):
 
         for draw in (lambda x: x * random.random(), lambda x: x * np.random.rand(), lambda x: x + time.perf_counter()):
             f = pl.jit(draw)
-            with self.assertWarnsRegex(pl.HostStateWarning, "gives another value at each") as warned:
+            with self.assertWarnsRegex(pl.HostStateWarning, "returns a different value at each") as warned:
                 first = f(array(1.0)).item()
             self.assertEqual(warned.filename, __file__)
             self.assertNotEqual(first, f(array(1.0)).item())
@@ -349,9 +349,9 @@ class Jit(unittest.TestCase):
         with self.assertRaises(ValueError):
             failing(kept, 3)
         same(self, kept, [1, 2])
-        with self.assertRaisesRegex(ValueError, "argument 2 is to be donated"):
+        with self.assertRaisesRegex(ValueError, "argument 2 cannot be donated"):
             pl.jit(lambda x: x, donate=2)(x)
-        with self.assertRaisesRegex(ValueError, "argument y is to be donated"):
+        with self.assertRaisesRegex(ValueError, "argument y cannot be donated"):
             named(x, x)
 
     def test_errors(self):

@@ -214,9 +214,9 @@ class Refused(unittest.TestCase):
                 with self.subTest(words), self.assertRaisesRegex(pl.TypeError, f"(?s){words}.*stop_gradient"):
                     way(lambda x: pl.sum(pl.asarray(function(x))))(x)
         for way in pl.grad, lambda f: pl.jit(pl.grad(f)), lambda f: pl.grad(pl.jit(f)):
-            self.assertRaisesRegex(BufferError, "derivative follows", way(lambda x: pl.sum(pl.asarray(np.from_dlpack(x)))), x)
+            self.assertRaisesRegex(BufferError, "being differentiated", way(lambda x: pl.sum(pl.asarray(np.from_dlpack(x)))), x)
         leaf = pl.asarray(V).requires_grad()
-        with self.assertRaisesRegex(pl.TypeError, r"f64\[3\], which would be cut"):
+        with self.assertRaisesRegex(pl.TypeError, r"f64\[3\]: this would interrupt"):
             np.asarray(leaf * 2)
 
     def test_what_asks_for_numbers(self):

@@ -29,7 +29,7 @@ def backward_of(x):
 
 
 def step_of(w):
-    """A step of gradient descent, as one writes it by hand."""
+    """A step of gradient descent, as users write it."""
     w = w.detach().clone().requires_grad_()
     (w * w).sum().backward()
     with torch.no_grad():

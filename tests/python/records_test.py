@@ -181,23 +181,23 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(repr(tree.left), "Node.none()")
         self.assertIn("right=Node(value=[0. 0. 0.] : f64[3]", repr(tree))
         self.assertFalse(tree.left.is_there())
-        with self.assertRaisesRegex(ValueError, "there is no @Node"):
+        with self.assertRaisesRegex(ValueError, "a @Node is absent"):
             tree.left.value
         with self.assertRaisesRegex(TypeError, "field 0 is f64\\[2\\]"):
             Node([1.0, 2.0])
-        with self.assertRaisesRegex(TypeError, "value is not given"):
+        with self.assertRaisesRegex(TypeError, "value is missing"):
             Node()
-        with self.assertRaisesRegex(TypeError, "no field of Node"):
+        with self.assertRaisesRegex(TypeError, "not a field of Node"):
             Node([1, 2, 3], middle=None)
         with self.assertRaisesRegex(TypeError, "expected a Node"):
             Node([1, 2, 3], left=3)
-        with self.assertRaisesRegex(TypeError, "is a record, and no array"):
+        with self.assertRaisesRegex(TypeError, "is a record, not an array"):
             pl.sin(tree._tensor)
         with self.assertRaisesRegex(TypeError, "declared before"):
             @pl.record
             class Chain:  # noqa: F811: the same name, other fields
                 value: "f32[]"
-        with self.assertRaisesRegex(TypeError, "expected a type as the IR writes it"):
+        with self.assertRaisesRegex(TypeError, "expected a type as written in the IR"):
             @pl.record
             class Other:
                 value: float

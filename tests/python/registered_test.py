@@ -114,8 +114,8 @@ class Registered(unittest.TestCase):
 
     def test_refusals(self):
         self.assertRaisesRegex(pl.TypeError, "expected a class", lambda: pl.tree.register(3))
-        self.assertRaisesRegex(pl.TypeError, "belong together", lambda: pl.tree.register(Registered, lambda x: x))
-        self.assertRaisesRegex(pl.ValueError, "is a tree already", lambda: pl.tree.register(builtins.dict))
+        self.assertRaisesRegex(pl.TypeError, "must be passed together", lambda: pl.tree.register(Registered, lambda x: x))
+        self.assertRaisesRegex(pl.ValueError, "is registered already", lambda: pl.tree.register(builtins.dict))
         self.assertRaisesRegex(pl.TypeError, "has slots", lambda: pl.tree.register(type("Slots", (), {"__slots__": ("a",)})))
         wrong = pl.tree.register(type("Wrong", (), {}), lambda x: 3, lambda *_: 3)
         self.assertRaisesRegex(pl.TypeError, r"expected \(children, static\)", lambda: pl.tree.leaves(wrong()))

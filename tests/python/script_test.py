@@ -800,7 +800,7 @@ class Errors(unittest.TestCase):
         for given in 3, pl.jit(lambda x: x), print:
             with self.assertRaisesRegex(pl.TypeError, "script: expected a function, not a"):
                 pl.script(given)
-        with self.assertRaisesRegex(pl.ValueError, "source of f is not there"):
+        with self.assertRaisesRegex(pl.ValueError, "source of f is not available"):
             space = {}
             exec("def f(x):\n    return x\n", space)
             pl.script(space["f"])

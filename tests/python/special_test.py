@@ -114,9 +114,9 @@ class DerivativesTest(unittest.TestCase):
 
     def test_what_is_not_there_is_said(self):
         twice = plait.grad(plait.grad(plait.gammainc))
-        with self.assertRaisesRegex(plait.ValueError, "gammainc_grad_a: has no derivative by a"):
+        with self.assertRaisesRegex(plait.ValueError, "gammainc_grad_a: has no derivative with respect to a"):
             twice(plait.asarray(2.0), plait.asarray(3.0))
-        with self.assertRaisesRegex(plait.ValueError, "zeta: has no derivative by x"):
+        with self.assertRaisesRegex(plait.ValueError, "zeta: has no derivative with respect to x"):
             plait.grad(plait.zeta)(plait.asarray(2.0), plait.asarray(3.0))
         self.assertLess(plait.grad(plait.zeta, argnums=1)(plait.asarray(2.0), plait.asarray(3.0)).item(), 0)
 

@@ -190,7 +190,7 @@ class Table(unittest.TestCase):
         self.assertEqual(table["exp"].elementwise, "same")
         self.assertNotIn(plait.i32, table["exp"].takes)
         self.assertEqual((table["exp"].oracle, table["exp"].not_differentiable), ("numpy.exp", ""))
-        self.assertEqual((table["argmax"].not_differentiable, table["check"].has_effects), ("gives places", True))
+        self.assertEqual((table["argmax"].not_differentiable, table["check"].has_effects), ("returns indices", True))
         self.assertEqual((table["all_gather"].communicates, table["concat"].most_operands), (True, None))
 
     def test_attributes_of_every_kind(self):

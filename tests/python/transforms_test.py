@@ -102,7 +102,7 @@ class Functions(unittest.TestCase):
             pl.grad(lambda x: pl.sum(x))(pl.asarray(np.array([1, 2])))
         with self.assertRaisesRegex(pl.ShapeError, "one number"):
             pl.grad(lambda x: x * 2)(array(1.0, 2.0))
-        with self.assertRaisesRegex(pl.ValueError, "argument 2 of a call with 1"):
+        with self.assertRaisesRegex(pl.ValueError, "argument 2 is out of range for a call with 1"):
             pl.grad(lambda x: x, argnums=2)(1.0)
 
     def test_updates_that_are_ignored_have_no_gradient(self):
@@ -230,7 +230,7 @@ class TapeHabit(unittest.TestCase):
         x = array(1.0, 2.0).requires_grad()
         with pl.no_grad():
             y = pl.sum(x * x)
-        with self.assertRaisesRegex(pl.ValueError, "nothing that wants a gradient"):
+        with self.assertRaisesRegex(pl.ValueError, "does not depend on a tensor that requires a gradient"):
             y.backward()
         with self.assertRaises(pl.ValueError):
             pl.sum(x.detach()).backward()
@@ -415,7 +415,7 @@ class Matrices(unittest.TestCase):
             pl.jacrev(lambda tree: tree["x"])({"x": array(1.0), "n": pl.asarray(1)})
         with self.assertRaisesRegex(pl.TypeError, "jacfwd: result .*is bool"):
             pl.jacfwd(lambda x: x > 0)(array(1.0))
-        with self.assertRaisesRegex(pl.ValueError, "jacfwd: argument 3 of a call with 1"):
+        with self.assertRaisesRegex(pl.ValueError, "jacfwd: argument 3 is out of range for a call with 1"):
             pl.jacfwd(pl.sin, 3)(array(1.0))
 
 
@@ -459,7 +459,7 @@ class Vmap(unittest.TestCase):
         x = array(1.0, 2.0)
         with self.assertRaisesRegex(ValueError, "another tree"):
             pl.vmap(lambda a: a, in_axes=({"y": 0},))({"x": x})
-        with self.assertRaisesRegex(ValueError, "no argument says"):
+        with self.assertRaisesRegex(ValueError, "no argument has a mapped axis"):
             pl.vmap(lambda a: a, in_axes=None)(x)
         with self.assertRaisesRegex(pl.ShapeError, "samples"):
             pl.vmap(lambda a, b: a + b)(x, array(1.0, 2.0, 3.0))

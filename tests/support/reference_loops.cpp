@@ -38,7 +38,7 @@ std::optional<size_t> offset_in(const IndexSignature::Access& access, Point size
     int64_t position = position_in(access.dimensions[i], point, extents);
     if (position < 0 || position >= sizes[i]) {
       if (access.guarded) return std::nullopt;
-      throw IndexError("position {} in a dimension of {}", position, sizes[i]);
+      throw IndexError("index {} is out of range for a dimension of {}", position, sizes[i]);
     }
     offset = offset * sizes[i] + position;
   }

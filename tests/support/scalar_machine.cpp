@@ -239,7 +239,7 @@ const std::vector<double>& ScalarMachine::elements(const Value& array) {
 
 double ScalarMachine::number(const Value& scalar) {
   const ScalarArray& array = array_of(scalar);
-  if (array.elements.size() != 1) throw ShapeError("{} is no scalar", text(scalar));
+  if (array.elements.size() != 1) throw ShapeError("{} is not a scalar", text(scalar));
   return array.elements[0];
 }
 

@@ -117,7 +117,7 @@ void infer_take(Inference& in) {
   const Type& vector = expect_vector(in, 0);
   if (!in.operands[1].is_array() || in.operands[1].rank() != 0 ||
       !is_integer(in.operands[1].dtype())) {
-    in.fail("the index is {}, expected a whole number", in.operands[1].text());
+    in.fail("the index is {}, expected an integer", in.operands[1].text());
   }
   in.give(Type::scalar(vector.dtype()));
 }
@@ -128,7 +128,7 @@ void infer_nonzero(Inference& in) {
     in.fail("{} varies along {}, so the number of entries would", type.text(),
             type.varying().text());
   }
-  in.give(Type::array(DType::i64, {in.born("k")}));
+  in.give(Type::array(DType::i64, {in.new_size("k")}));
 }
 
 void infer_print(Inference& in) {

@@ -49,7 +49,7 @@ TEST_F(PlaitIr, ReadsStandardInputAndWritesFiles) {
 TEST_F(PlaitIr, Verifies) {
   Outcome good = run("verify " + file("a.plait", kProgram));
   EXPECT_EQ(good.status, 0) << good.errors;
-  EXPECT_EQ(good.output, "kept: all 16 rules, by 2 functions of 3 instructions\n");
+  EXPECT_EQ(good.output, "valid: all 16 rules hold for 2 functions of 3 instructions\n");
   Outcome bad = run("verify " + file("b.plait", R"(
 func @main<n>(%x: f32[n]) -> (f32[n]) {
   %s = negative %x                           ; model.cpp:7
@@ -129,7 +129,7 @@ TEST_F(PlaitIr, Draws) {
 TEST_F(PlaitIr, SaysThatGraphvizIsMissing) {
   Outcome svg = run("svg " + file("a.plait", kProgram), "PATH=" + path("empty"));
   EXPECT_EQ(svg.status, 1);
-  EXPECT_NE(svg.errors.find("IoError: can't run Graphviz's `dot`"), std::string::npos)
+  EXPECT_NE(svg.errors.find("IoError: cannot run Graphviz's `dot`"), std::string::npos)
       << svg.errors;
   EXPECT_NE(svg.errors.find("install graphviz"), std::string::npos);
 }
@@ -349,14 +349,13 @@ TEST_F(PlaitIr, ComparesWhatIsCompiled) {
   for (const char* options : {"", " --shift 4", " --passes -fuse", " --tolerance 1e-6"}) {
     const Outcome compared = run("compare " + path("a.plait") + kRows + options);
     EXPECT_EQ(compared.status, 0) << options << compared.errors;
-    EXPECT_EQ(compared.output, "nothing differs\n") << options;
+    EXPECT_EQ(compared.output, "no differences\n") << options;
   }
   const Outcome printed = run("compare " + file("b.plait", kProgram) + " -i 5 -i 1.5");
-  EXPECT_EQ(printed.output, "sum: 3.5 : f64[]\nnothing differs\n") << printed.errors;
+  EXPECT_EQ(printed.output, "sum: 3.5 : f64[]\nno differences\n") << printed.errors;
   const Outcome nothing_will_do = run("compare --tolerance -1 " + path("a.plait") + kRows);
   EXPECT_EQ(nothing_will_do.status, 1) << nothing_will_do.output;
-  EXPECT_NE(nothing_will_do.errors.find("the program behind inline: result 0 is"),
-            std::string::npos)
+  EXPECT_NE(nothing_will_do.errors.find("the program after inline: result 0 is"), std::string::npos)
       << nothing_will_do.errors;
 }
 
@@ -370,7 +369,7 @@ func @main<n>(%x: f32[n]) -> (f32[]) {
   return %1
 }
 )") + " -i 'f32[1000](0.1 ...)'";
-  EXPECT_EQ(run(comparing).output, "nothing differs\n");
+  EXPECT_EQ(run(comparing).output, "no differences\n");
   const Outcome compared = run(comparing + " --tolerance 0");
   EXPECT_EQ(compared.status, 1) << compared.output;
   EXPECT_EQ(compared.output, "");

@@ -41,13 +41,14 @@ TEST(Anomaly, NamesTheOperationAndWhatItWasGiven) {
   const Tensor large = astype(arange(100000), DType::f64);
   quotient(x, y);
   const std::string text = anomaly_in([&] { quotient(x, y); });
-  expect_contains(text, {"divide", "gave 1 nan among 2 elements, the first at [1], from 0 and 0",
+  expect_contains(text, {"divide", "returned 1 nan among 2 elements, the first at [1], for 0 and 0",
                          "hint: print and check_finite"});
   expect_line(text, kLineOfRoot - 3);
   expect_contains(anomaly_in([&] { quotient(x, zeros({}, DType::f64)); }),
-                  {"divide", "gave 1 nan and 1 inf"});
-  expect_contains(anomaly_in([&] { exp(tensor({1000.F})); }), {"exp", "gave 1 inf", "from 1000"});
-  expect_contains(anomaly_in([&] { log(large); }), {"log", "gave 1 inf among 100000 elements"});
+                  {"divide", "returned 1 nan and 1 inf"});
+  expect_contains(anomaly_in([&] { exp(tensor({1000.F})); }),
+                  {"exp", "returned 1 inf", "for 1000"});
+  expect_contains(anomaly_in([&] { log(large); }), {"log", "returned 1 inf among 100000 elements"});
   quotient(x, y);  // no longer an error
 }
 
@@ -70,7 +71,7 @@ TEST(Anomaly, InABackwardPassNamesTheLineOfTheForwardOne) {
   const Tensor x = tensor({4., 0.});
   grad(root_of_all)(x);
   const std::string text = anomaly_in([&] { grad(root_of_all)(x); });
-  expect_contains(text, {"gave 1 inf among 2 elements, the first at [1]",
+  expect_contains(text, {"returned 1 inf among 2 elements, the first at [1]",
                          "in the backward pass of sqrt run at "});
   expect_line(text, kLineOfRoot);
   expect_line(text, __LINE__ - 4);
@@ -88,7 +89,7 @@ TEST(Anomaly, IsFoundInWhatJitRecorded) {
   for (int i = 0; i < 2; ++i) {
     const std::string text = anomaly_in([&] { slope(bad); });
     expect_contains(text,
-                    {"gave 1 inf among 2 elements, the first at [1]", "in the backward pass"});
+                    {"returned 1 inf among 2 elements, the first at [1]", "in the backward pass"});
     expect_line(text, kLineOfRoot);
   }
   const DetectAnomaly detect;
@@ -108,10 +109,11 @@ TEST(Anomaly, IsFoundInSamplesBranchesAndLoops) {
     return cond(x < 1, root, [](const Tensor& y) { return y; }, x);
   };
   const Tensor samples = tensor({4., -1.});
-  expect_contains(anomaly_in([&] { vmap(root)(samples); }), {"sqrt", "gave 1 nan", "[1]"});
-  expect_contains(anomaly_in([&] { count_down(number(2)); }), {"sqrt", "gave 1 nan", "from -1"});
-  expect_contains(anomaly_in([&] { jit(frozen(count_down))(number(2)); }), {"sqrt", "gave 1 nan"});
-  expect_contains(anomaly_in([&] { vmap(branch)(samples); }), {"sqrt", "gave 1 nan"});
+  expect_contains(anomaly_in([&] { vmap(root)(samples); }), {"sqrt", "returned 1 nan", "[1]"});
+  expect_contains(anomaly_in([&] { count_down(number(2)); }), {"sqrt", "returned 1 nan", "for -1"});
+  expect_contains(anomaly_in([&] { jit(frozen(count_down))(number(2)); }),
+                  {"sqrt", "returned 1 nan"});
+  expect_contains(anomaly_in([&] { vmap(branch)(samples); }), {"sqrt", "returned 1 nan"});
   const DetectAnomaly detect;
   EXPECT_EQ(vmap(branch)(tensor({4., 0.})).text(), "[4. 0.] : f64[2]");
 }

@@ -107,7 +107,7 @@ const Case kCases[] = {
            State(x, asarray(2, DType::i64)), x, {.reverse = true});
        return sum(last.first * all.second) + astype(sum(all.first), DType::f64);
      }},
-    {"scan of two steps at once",
+    {"scan of two steps per iteration",
      [](Tensor x) {
        const auto [last, all] = scan(
            [&](Tensor h, Tensor each) {
@@ -117,7 +117,7 @@ const Case kCases[] = {
            kWeights, x, {.unroll = 2});
        return sum(last) + sum(square(all));
      }},
-    {"scan backwards of two steps at once",
+    {"scan backwards of two steps per iteration",
      [](Tensor x) {
        const auto [last, all] = scan(
            [&](Tensor h, Tensor each) {
@@ -297,7 +297,7 @@ const Case kCases[] = {
        });
        return sum(shrunk(x));
      }},
-    {"recursion that is no tail",
+    {"recursion that is not a tail call",
      [](Tensor x) {
        const auto power = recursive("power", [](auto self, Tensor base, Tensor n) {
          return cond(

@@ -178,20 +178,20 @@ class Checks {
     results_ = program_(arguments_);
     traced_ = program_.traced([&](std::span<const Tensor> given) { return program_(given); });
     ir::verify(traced_);
-    expect_as_good_as_same("evaluated, and at once", evaluate(traced_, arguments_), results_);
+    expect_as_good_as_same("evaluated, and eager", evaluate(traced_, arguments_), results_);
     const ir::Program again = ir::Program::parse(traced_.text());
-    expect_as_good_as_same("parsed again, and at once", evaluate(again, arguments_), results_);
-    expect_as_good_as_same("of bytes, and at once",
+    expect_as_good_as_same("parsed again, and eager", evaluate(again, arguments_), results_);
+    expect_as_good_as_same("of bytes, and eager",
                            evaluate(ir::Program::from_bytes(traced_.bytes()), arguments_),
                            results_);
     const TracedProgram fixed = trace([&](const Tensors& x) { return program_(x); })(arguments_);
-    expect_same_bits("of fixed sizes, and at once",
+    expect_same_bits("of fixed sizes, and eager",
                      evaluate(fixed.program, joined(arguments_, fixed.hidden_inputs)), results_);
   }
 
   void check_other_sizes() {
     const Tensors others = program_.arguments(1);
-    expect_as_good_as_same("of other sizes, and at once", evaluate(traced_, others),
+    expect_as_good_as_same("of other sizes, and eager", evaluate(traced_, others),
                            program_(others));
   }
 
@@ -236,7 +236,7 @@ class Checks {
     Tensors given = evaluate(both.forward, arguments_);
     const Tensors kept(given.begin() + static_cast<std::ptrdiff_t>(both.results), given.end());
     given.resize(both.results);
-    expect_as_good_as_same("the program's forward, and at once", given, results_);
+    expect_as_good_as_same("the program's forward, and eager", given, results_);
     expect_as_good_as_same("the program's backward, and vjp",
                            evaluate(both.backward, joined(present(cotangents), kept)), pulled);
   }

@@ -301,13 +301,13 @@ TEST(NamedAxesControl, RefusesWhatWouldWaitForOthers) {
         a);
   };
   expect_contains(refused(ErrorKind::type, [&] { along_batch(f)(kBatch); }),
-                  {"all_reduce_sum", "{batch}", "what decides"});
+                  {"all_reduce_sum", "{batch}", "condition that decides"});
   const auto g = [](Tensor a) {
     return while_loop([](Tensor h) { return sum(h) > 0.1; },
                       [](Tensor h) { return h - all_reduce_max(h, "batch"); }, a);
   };
   expect_contains(refused(ErrorKind::type, [&] { along_batch(g)(kBatch); }),
-                  {"all_reduce_max", "what decides"});
+                  {"all_reduce_max", "condition that decides"});
   // A reduction along another axis is allowed.
   const auto h = [](Tensor a) {
     return cond(
@@ -326,7 +326,7 @@ TEST(NamedAxesControl, RefusesWhatIsNotOpen) {
   expect_contains(
       refused(ErrorKind::key,
               [] { along_batch([](Tensor a) { return all_gather(a, "rows"); })(kBatch); }),
-      {"all_gather", "`rows`", "open are batch"});
+      {"all_gather", "`rows`", "the open axes are batch"});
   refused(ErrorKind::key, [] { axis_index("batch"); });
   refused(ErrorKind::key, [] { axis_size("batch"); });
   refused(ErrorKind::key, [] { vary(kBatch, "batch"); });

@@ -327,14 +327,15 @@ TEST(Record, OfTwoKinds) {
 }
 
 TEST(Record, RefusesWhatItIsNot) {
-  EXPECT_NE(what_of([] { Maybe<Tree>().value(); }).find("there is no @tree"), std::string::npos);
+  EXPECT_NE(what_of([] { Maybe<Tree>().value(); }).find("a @tree is absent"), std::string::npos);
   EXPECT_NE(what_of([] { Maybe<Tree>(Tree{tensor({1., 2., 3.})}); }).find("field 0 is f64[3]"),
             std::string::npos);
   EXPECT_NE(what_of([] { Record("tree", {"f64[3]", "@tree?"}); }).find("declared before"),
             std::string::npos);
   EXPECT_NE(what_of([] { Record("bad", {"f64[n]"}); }).find("field 0 is f64[n]"),
             std::string::npos);
-  EXPECT_NE(what_of([] { Record("ba.d", {"f64[2]"}); }).find("no name"), std::string::npos);
+  EXPECT_NE(what_of([] { Record("ba.d", {"f64[2]"}); }).find("not a valid name"),
+            std::string::npos);
   EXPECT_NE(what_of([] { sin(tensors_of(tree_of(a, b, c, d))[0]); }).find("is a record"),
             std::string::npos);
   EXPECT_NE(what_of([] {

@@ -50,7 +50,7 @@ class ListReader {
     }
     if (is_first) sizes_[depth] = count;
     if (count == sizes_[depth]) return;
-    reader_.fail("a list of {}, where those before it have {}", count, sizes_[depth]);
+    reader_.fail("a list of {}, but those before it have {}", count, sizes_[depth]);
   }
 
   TextReader& reader_;
@@ -80,7 +80,7 @@ ir::Value read_value(TextReader& reader, const ir::Type& type) {
     return ir::Value::present(read_value(reader, type.element()));
   }
   if (!type.is_array()) {
-    throw ValueError("an argument of type {} can't be written on the command line", type.text());
+    throw ValueError("an argument of type {} cannot be written on the command line", type.text());
   }
   return TensorMachine::value_of(read_array(reader, type.dtype()));
 }

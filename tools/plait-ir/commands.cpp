@@ -95,7 +95,7 @@ void verify_program(const Options& options) {
   size_t instructions = 0;
   for (const auto& function : program.functions()) instructions += function->size();
   write_all(options.output,
-            fmt::format("kept: all {} rules, by {} functions of {} instructions\n",
+            fmt::format("valid: all {} rules hold for {} functions of {} instructions\n",
                         verifier_rules().size(), program.functions().size(), instructions));
 }
 
@@ -107,9 +107,9 @@ void convert(const Options& options) {
 void Commands::add_form_commands() {
   add_reading("print", "Prints a program in the canonical text form.",
               "plait-ir print model.plait --no-locations", print_program)
-      .add_flag("--no-locations", options_->no_locations, "Leave the source locations out");
-  add_reading("verify", "Checks every rule that programs must keep.", "plait-ir verify model.plait",
-              verify_program);
+      .add_flag("--no-locations", options_->no_locations, "Leave out the source locations");
+  add_reading("verify", "Checks every rule that valid programs follow.",
+              "plait-ir verify model.plait", verify_program);
   add_reading("convert", "Writes a program in the other form.",
               "plait-ir convert model.plait --to bytes -o model.plir", convert)
       .add_option("--to", options_->form, "text or bytes")
@@ -134,16 +134,17 @@ void prune_program(const Options& options) {
 
 void Commands::add_transforming_commands() {
   CLI::App& rewriting =
-      add_reading("rewrite", "Applies rewriting rules until none fits.",
+      add_reading("rewrite", "Applies rewriting rules until none matches.",
                   "plait-ir rewrite model.plait --rule 'add(?x, negative(?y)) => subtract(?x, ?y)'",
                   rewrite_program);
   rewriting
       .add_option("--rule", options_->rules, "A rule; may be given several times, tried in order")
       ->required()
       ->allow_extra_args(false);
-  rewriting.add_flag("--prune", options_->prune, "Remove afterwards what nothing uses");
-  add_reading("prune", "Removes instructions and functions that nothing uses.",
-              "plait-ir prune model.plait", prune_program);
+  rewriting.add_flag("--prune", options_->prune,
+                     "Remove unused instructions and functions afterwards");
+  add_reading("prune", "Removes unused instructions and functions.", "plait-ir prune model.plait",
+              prune_program);
 }
 
 void draw_dot(const Options& options) {
@@ -218,16 +219,17 @@ void Commands::add_telling_commands() {
               "plait-ir dot model.plait", draw_dot);
   add_reading("svg", "Draws a program as a picture; needs Graphviz.",
               "plait-ir svg model.plait -o model.svg", draw_svg);
-  add_reading("identity", "Tells each function's identity: a hash of what it does, names left out.",
+  add_reading("identity",
+              "Prints the identity of each function: a hash of what it computes, without names.",
               "plait-ir identity model.plait", tell_identities);
-  add_reading("effects", "Tells what each function does besides computing results.",
+  add_reading("effects",
+              "Prints the effects of each function: what it does besides computing results.",
               "plait-ir effects model.plait --instructions", tell_effects)
-      .add_flag("--instructions", options_->instructions, "And each instruction");
-  add("ops", "Lists the operations that programs are made of, or says all of one.",
+      .add_flag("--instructions", options_->instructions, "Also of each instruction");
+  add("ops", "Lists the operations that programs consist of, or describes one.",
       "plait-ir ops softmax", list_ops)
-      .add_option("NAME", options_->op,
-                  "Of which operation; all of them, a line each, if not given");
-  add("rules", "Lists the rules that programs must keep.", "plait-ir rules", list_rules);
+      .add_option("NAME", options_->op, "The operation to describe; without it, a line for each");
+  add("rules", "Lists the rules that valid programs follow.", "plait-ir rules", list_rules);
 }
 
 void run_program(const Options& options) {
@@ -243,9 +245,9 @@ void run_program(const Options& options) {
 void Commands::add_run() {
   CLI::App& command = add_reading(
       "run",
-      "Evaluates a function, one instruction after another, or runs what the compiler makes of it. "
-      "To a FILE.npz the results are written as arrays, named 0, 1 and so on, and 1.0, 1.1 where "
-      "one has fields.",
+      "Evaluates a function, one instruction after another, or compiles and runs it. The results "
+      "are written to a FILE.npz as arrays named 0, 1 and so on, and 1.0, 1.1 where one has "
+      "fields.",
       "plait-ir run model.plait -i -3 -i '[[1, 2.5], [0, 1]]' -i @weights.npy", run_program);
   add_arguments(command);
   CLI::Option* compiled = command.add_flag("--compiled", options_->run.compiled, "Compile it");
@@ -259,11 +261,11 @@ void Commands::add_arguments(CLI::App& command) {
                   "literal as in programs such as f32[2](1, 2), @FILE.npy, or absent")
       ->allow_extra_args(false);
   command.add_option("--function", options_->run.function,
-                     "Which function; the first if not given");
+                     "The function to run; the first if not given");
   command
-      .add_option(
-          "--size", options_->run.sizes,
-          "A size that the arguments do not show, as name=number; may be given several times")
+      .add_option("--size", options_->run.sizes,
+                  "A size that does not follow from the arguments, as name=number; may be given "
+                  "several times")
       ->allow_extra_args(false);
 }
 
@@ -271,7 +273,7 @@ CLI::Option* Commands::add_passes(CLI::App& command) {
   return command
       .add_option("--passes", options_->passes,
                   "Passes of the compiler to leave out, as -NAME,-NAME (`plait-ir passes` lists "
-                  "them); as PLAIT_PASSES says if not given")
+                  "them); PLAIT_PASSES if not given")
       ->check(problem_with_passes);
 }
 
@@ -294,27 +296,25 @@ void compare_program(const Options& options) {
 void Commands::add_compiler_commands() {
   add("passes", "Lists the passes of the compiler in their order.", "plait-ir passes", list_passes);
   CLI::App& compiling = add_reading(
-      "compile",
-      "Prints the plan that the compiler makes of a program, or the program behind a pass.",
+      "compile", "Prints the plan to which a program is compiled, or the program after a pass.",
       "plait-ir compile model.plait --after fuse", compile_program);
   compiling
       .add_option("--after", options_->after,
-                  "A pass, to print the program behind it; `all`: behind each, and the plan")
+                  "A pass, to print the program after it; `all`: after each, and the plan")
       ->check(CLI::IsMember(names_to_print_after()));
   add_passes(compiling);
   CLI::App& comparing = add_reading(
       "compare",
-      "Compares what the compiler makes of a function with the evaluator, pass by pass and step by "
-      "step, in guarded memory. The status is 1 where something differs.",
+      "Compares the compiled function with the evaluator, pass by pass and step by step, in "
+      "guarded memory. The exit status is 1 if something differs.",
       "plait-ir compare model.plait -i '[[1, 2.5], [0, 1]]' --tolerance 1e-6", compare_program);
   add_arguments(comparing);
-  comparing.add_option(
-      "--tolerance", options_->comparison.tolerance,
-      "How far results may be apart, by their greatest number; 1e-5 if not given, 0 to the "
-      "last bit");
+  comparing.add_option("--tolerance", options_->comparison.tolerance,
+                       "The largest difference of results, relative to their greatest number; 1e-5 "
+                       "if not given, 0 for equal bits");
   comparing
       .add_option("--shift", options_->comparison.shift,
-                  "How many bytes earlier than they could values begin; 0 if not given")
+                  "How many bytes before the usual place values begin; 0 if not given")
       ->check(CLI::Range(0, 1 << 20));
   add_passes(comparing);
 }

@@ -74,5 +74,5 @@ std::string compare(const ir::Program& program, const RunOptions& run,
                                             .arena = {.is_guarded = true, .shift = options.shift},
                                             .sizes = what.sizes});
   if (difference) throw CheckError("{}", difference->text());
-  return "nothing differs\n";
+  return "no differences\n";
 }

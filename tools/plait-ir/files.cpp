@@ -31,14 +31,14 @@ std::string read_from(std::FILE* file, const std::string& path) {
   std::string content;
   char buffer[65536];
   while (size_t count = std::fread(buffer, 1, sizeof buffer, file)) content.append(buffer, count);
-  if (std::ferror(file)) fail(path, "can't read");
+  if (std::ferror(file)) fail(path, "cannot read");
   return content;
 }
 
 void write_to(std::FILE* file, const std::string& path, std::string_view content) {
   if (std::fwrite(content.data(), 1, content.size(), file) != content.size() ||
       std::fflush(file) != 0)
-    fail(path, "can't write");
+    fail(path, "cannot write");
 }
 
 // A temporary file for another program, removed on destruction.
@@ -46,7 +46,7 @@ class TemporaryFile {
  public:
   TemporaryFile() : path_((std::filesystem::temp_directory_path() / "plait-ir-XXXXXX").string()) {
     int descriptor = mkstemp(path_.data());
-    if (descriptor < 0) fail(path_, "can't make a temporary file");
+    if (descriptor < 0) fail(path_, "cannot create a temporary file");
     close(descriptor);
   }
   ~TemporaryFile() { std::remove(path_.c_str()); }
@@ -65,14 +65,14 @@ std::string read_all(const std::string& path) {
   if (path == "-") return read_from(stdin, "standard input");
   if (std::filesystem::is_directory(path)) throw IoError("{} is a directory", path);
   File file(std::fopen(path.c_str(), "rb"));
-  if (!file) fail(path, "can't open");
+  if (!file) fail(path, "cannot open");
   return read_from(file.get(), path);
 }
 
 void write_all(const std::string& path, std::string_view content) {
   if (path.empty() || path == "-") return write_to(stdout, "standard output", content);
   File file(std::fopen(path.c_str(), "wb"));
-  if (!file) fail(path, "can't open");
+  if (!file) fail(path, "cannot open");
   write_to(file.get(), path, content);
 }
 
@@ -97,11 +97,11 @@ std::string svg_of(const std::string& dot) {
   pid_t process = 0;
   errno = posix_spawnp(&process, "dot", nullptr, nullptr, pointers, environ);
   if (errno != 0)
-    throw IoError("can't run Graphviz's `dot`: {}", std::strerror(errno))
-        .hint("install graphviz, or take the graph itself: plait-ir dot");
+    throw IoError("cannot run Graphviz's `dot`: {}", std::strerror(errno))
+        .hint("install graphviz, or print the graph itself: plait-ir dot");
   int status = 0;
   while (waitpid(process, &status, 0) < 0)
-    if (errno != EINTR) fail("dot", "can't wait for it");
+    if (errno != EINTR) fail("dot", "cannot wait for it");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw IoError("Graphviz's `dot` failed with status {}", status);
   return read_all(drawing.path());

@@ -20,7 +20,7 @@ int parse_and_run(int count, char** arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "plait-ir " + std::string(plait::version()));
   app.footer(
-      "`plait-ir COMMAND --help` tells more of each command.\nExample: plait-ir verify "
+      "`plait-ir COMMAND --help` describes each command.\nExample: plait-ir verify "
       "model.plait");
   std::function<void()> chosen;
   add_commands(app, chosen);

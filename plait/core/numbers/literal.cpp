@@ -33,8 +33,7 @@ int64_t counted_elements(DType dtype, const std::vector<int64_t>& sizes) {
     }
     empty = empty || size == 0;
     if (size > 0 && bytes > std::numeric_limits<int64_t>::max() / size) {
-      throw ValueError("literal {}: more bytes than a 64-bit number counts",
-                       type_text(dtype, sizes));
+      throw ValueError("literal {}: its size in bytes exceeds 64 bits", type_text(dtype, sizes));
     }
     bytes *= std::max<int64_t>(size, 1);
   }
@@ -98,7 +97,7 @@ Literal Literal::borrow(DType dtype, std::vector<int64_t> sizes, std::span<const
 
 Literal Literal::splat(std::vector<int64_t> sizes, const Literal& scalar) {
   if (scalar.element_count() != 1) {
-    throw ValueError("splat: the scalar is {}, of {} elements",
+    throw ValueError("splat: expected one element, not {} of {} elements",
                      type_text(scalar.dtype(), scalar.sizes()), scalar.element_count());
   }
   Literal result = scalar;
@@ -111,7 +110,7 @@ Literal Literal::splat(std::vector<int64_t> sizes, const Literal& scalar) {
 
 std::span<const std::byte> Literal::element_bytes(int64_t index) const {
   if (index < 0 || index >= element_count_) {
-    throw IndexError("literal {}: there is no element {}", type_text(dtype_, sizes_), index);
+    throw IndexError("literal {}: element {} is out of range", type_text(dtype_, sizes_), index);
   }
   const auto size = static_cast<size_t>(size_of(dtype_));
   return bytes_.subspan(splat_ ? 0 : static_cast<size_t>(index) * size, size);

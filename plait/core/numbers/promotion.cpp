@@ -97,8 +97,8 @@ NodeSet reached_from(DType dtype) { return kReached[node(info_of(dtype).dtype)];
     names += name_of(dtype);
     has_key = has_key || is_key(dtype);
   }
-  throw TypeError("no dtype holds {}", names)
-      .hint(has_key ? "a key takes part in no arithmetic: draw numbers from it"
+  throw TypeError("no common dtype for {}", names)
+      .hint(has_key ? "keys do not support arithmetic: draw numbers from them"
                     : "convert an operand first");
 }
 
@@ -121,7 +121,7 @@ DType promote(DType dtype, ScalarKind scalar) {
 }
 
 DType promote(std::span<const DType> dtypes, std::span<const ScalarKind> scalars) {
-  if (dtypes.empty() && scalars.empty()) throw ValueError("promote: there are no operands");
+  if (dtypes.empty() && scalars.empty()) throw ValueError("promote: expected at least one operand");
   NodeSet set = kAllNodes;
   for (const DType dtype : dtypes) set &= reached_from(dtype);
   for (const ScalarKind scalar : scalars) set &= kReached[node(scalar)];

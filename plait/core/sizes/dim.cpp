@@ -181,8 +181,8 @@ bool Dim::are_actually_equal(Dim a, Dim b) {
 
 int64_t Dim::actual_number() const {
   if (const auto number = SizeReader::read(*this)) return *number;
-  throw ValueError("the size {} is a symbol here, and no number", text())
-      .hint("compute with it as a size, or decide by `cond`");
+  throw ValueError("the size {} is a symbol here, not a number", text())
+      .hint("compute with it as a size, or branch with `cond`");
 }
 
 void Dim::refuse(int64_t number) { throw ValueError("{} is beyond ±2^62", number); }
@@ -215,7 +215,7 @@ Dim Dim::multiply(Dim a, Dim b) {
   if (left.terms().size() * right.terms().size() > kMaxParts) {
     throw ValueError("({}) * ({}): a size has more than {} parts", short_text(a), short_text(b),
                      kMaxParts)
-        .hint("give a part of it a name of its own");
+        .hint("give a part of it its own name");
   }
   const auto product = left.times(right);
   if (!product) throw overflow(a, "*", b);

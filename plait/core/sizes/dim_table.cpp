@@ -97,7 +97,7 @@ void refuse_excess(const DimNode& node) {
   const auto refuse = [&](int64_t most, std::string_view what) {
     const Dim part = node.operands.empty() ? node.terms[0].base : node.operands[0];
     throw ValueError("a size has more than {} {}: one with {} in it", most, what, short_text(part))
-        .hint("give a part of it a name of its own");
+        .hint("give a part of it its own name");
   };
   if (node.parts > Dim::kMaxParts) refuse(Dim::kMaxParts, "parts");
   if (node.depth > kMaxDepth) refuse(kMaxDepth, "quotients, maxima and minima within each other");

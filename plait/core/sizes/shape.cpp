@@ -51,8 +51,9 @@ void Shape::append(Dim dim) {
 }
 
 void Shape::refuse_index(int64_t i) const {
-  if (rank_ == 0) throw IndexError("axis {} of a scalar, which has none", i);
-  throw IndexError("axis {} of {}, which has {} to {}", i, text(), -int64_t{rank_}, rank_ - 1);
+  if (rank_ == 0) throw IndexError("axis {} is out of range for a scalar, which has no axes", i);
+  throw IndexError("axis {} is out of range for {}, whose axes are {} to {}", i, text(),
+                   -int64_t{rank_}, rank_ - 1);
 }
 
 size_t Shape::index_of(int64_t i) const {
@@ -64,7 +65,7 @@ size_t Shape::index_of(int64_t i) const {
 bool Shape::is_static() const { return std::ranges::all_of(dims(), &Dim::is_number); }
 
 std::vector<int64_t> Shape::to_sizes() const {
-  if (!is_static()) throw ValueError("{}: not all of its sizes are numbers", text());
+  if (!is_static()) throw ValueError("{}: some of its sizes are symbols", text());
   std::vector<int64_t> sizes;
   for (const Dim dim : dims()) sizes.push_back(dim.number());
   return sizes;

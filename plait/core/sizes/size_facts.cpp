@@ -145,8 +145,8 @@ SizeFact SizeFact::substitute(const SymbolMap<Dim>& replacements) const {
 SizeFact::operator bool() const {
   if (const auto proved = SizeFacts().prove(*this)) return *proved;
   if (const auto holds = SizeReader::ask(*this)) return *holds;
-  throw ShapeError("whether {} cannot be told: the sizes are symbols here", *this)
-      .hint("decide by `cond`, which takes facts about sizes");
+  throw ShapeError("cannot decide whether {}: the sizes are symbols here", *this)
+      .hint("branch with `cond`, which accepts conditions on sizes");
 }
 
 std::string SizeFact::text() const {
@@ -239,8 +239,8 @@ bool SizeContext::decide(const SizeFact& fact) {
     return holds;
   }
   if (fact.relation != SizeFact::equal) {
-    throw ShapeError("whether {} cannot be told: there are no actual sizes", fact)
-        .hint("declare it where the sizes come in");
+    throw ShapeError("cannot decide whether {}: there are no actual sizes", fact)
+        .hint("declare it where the sizes are declared");
   }
   assume(fact);
   return true;

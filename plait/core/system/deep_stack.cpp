@@ -122,8 +122,8 @@ bool is_stack_short() {
 
 void on_more_stack(FunctionRef<void()> work) {
   if (current.segments == kMostSegments) {
-    throw MemoryError("a recursion takes more than {} GiB of stack", kMostSegments * kSegment >> 30)
-        .hint("does it end?");
+    throw MemoryError("a recursion needs more than {} GiB of stack", kMostSegments * kSegment >> 30)
+        .hint("check that the recursion ends");
   }
   Segment segment(work);
   const ThreadStack outer = current;

@@ -344,8 +344,8 @@ void Team::run(int64_t chunks, int size, FunctionRef<void(int64_t)> body) {
   state.innermost = job.outer;
 
   if (job.lost_chunks) {
-    throw DeviceError("fork() within a parallel loop lost what other threads were working on")
-        .hint("fork outside of the loop, or leave the child's body by exec or _exit");
+    throw DeviceError("fork() within a parallel loop lost the work of other threads")
+        .hint("fork outside of the loop, or leave the child's loop body by exec or _exit");
   }
   if (std::exception_ptr failure = job.failure.take()) std::rethrow_exception(failure);
 }
@@ -409,8 +409,8 @@ class Ranges {
 
 void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
   if (count < 0 || grain < 1) {
-    throw ValueError("parallel_for: count {} in grains of {}", count, grain)
-        .hint("count is at least 0, and grain at least 1");
+    throw ValueError("parallel_for: count is {}, grain is {}", count, grain)
+        .hint("expected a count of 0 or more, and a grain of 1 or more");
   }
   if (count == 0) return;
   const int size = count <= grain ? 1 : team.size();
@@ -421,7 +421,7 @@ void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_
 
 void parallel_chunks(int64_t chunks, FunctionRef<void(int64_t)> body) {
   if (chunks < 0) {
-    throw ValueError("parallel_chunks: {} chunks", chunks).hint("ask for 0 chunks or more");
+    throw ValueError("parallel_chunks: {} chunks", chunks).hint("expected 0 chunks or more");
   }
   if (chunks == 0) return;
   if (chunks <= JobSlot::kMaxChunks) return team.run(chunks, team.size(), body);
@@ -435,7 +435,7 @@ int thread_count() { return team.size(); }
 void set_thread_count(int count) {
   if (count < 1 || count > kMaxThreadCount) {
     throw ValueError("set_thread_count: {} threads", count)
-        .hint(fmt::format("ask for 1 to {}", kMaxThreadCount));
+        .hint(fmt::format("expected 1 to {}", kMaxThreadCount));
   }
   setting::kThreads.set(count);
   team.read_settings();  // surplus workers leave now
@@ -445,7 +445,8 @@ int thread_index() { return state.index; }
 
 ThreadLimit::ThreadLimit(int count) : outer_(state.limit) {
   if (count < 1) {
-    throw ValueError("ThreadLimit: {} threads", count).hint("allow at least 1, the caller itself");
+    throw ValueError("ThreadLimit: {} threads", count)
+        .hint("expected 1 or more: the calling thread itself counts");
   }
   state.limit = std::min(outer_, count);
 }
@@ -465,7 +466,7 @@ microseconds spin_time() { return team.spin_time(); }
 void set_spin_time(microseconds time) {
   if (time.count() < 0 || time.count() > kMostSpinMicroseconds) {
     throw ValueError("set_spin_time: {} microseconds", time.count())
-        .hint(fmt::format("take 0 to {}", kMostSpinMicroseconds));
+        .hint(fmt::format("expected 0 to {}", kMostSpinMicroseconds));
   }
   setting::kSpinMicroseconds.set(time.count());
 }

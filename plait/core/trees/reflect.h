@@ -245,8 +245,9 @@ constexpr auto field_list() {
 template <class T>
 constexpr auto field_list() {
   static_assert(std::same_as<T, typename decltype(T::fields())::OwnerType>,
-                "fields() is inherited and would lose what this class adds: give it its own, "
-                "return plait::fields<Derived>(plait::fields_of_base<Base>(), ...)");
+                "fields() is inherited and would lose what this class adds: define them in this "
+                "class, return plait::fields<Derived>"
+                "(plait::fields_of_base<Base>(), ...)");
   return T::fields();
 }
 
@@ -374,7 +375,7 @@ consteval auto names_of_fields() {
 
 template <class T, size_t index>
 constexpr std::string_view field_name() {
-  static_assert(index < kFieldCount<T>, "there is no such field");
+  static_assert(index < kFieldCount<T>, "unknown field");
   return kFieldNames<T>[index];
 }
 
@@ -390,7 +391,7 @@ constexpr void visit_entry(T& object, F& visit, const NamedMember<Owner, Member>
 template <class T, class F, class Owner, class Access>
 constexpr void visit_entry(T& object, F& visit, const NamedAccess<Owner, Access>& entry) {
   static_assert(std::is_lvalue_reference_v<decltype(std::invoke(entry.access, object))>,
-                "a function in the place of a field gives a reference to it");
+                "a function that stands for a field must return a reference to it");
   visit(entry.name, std::invoke(entry.access, object));
 }
 template <class T, class F, class Base>

@@ -13,13 +13,12 @@ void KeyVisitor::fixed(const StaticValue& value) {
 }
 
 void refuse_leaf(const TreeType& found, const TreeType& wanted) {
-  throw TypeError("the tree has a leaf of type {}, where {} was asked for", found.name,
-                  wanted.name);
+  throw TypeError("the tree has a leaf of type {}, expected {}", found.name, wanted.name);
 }
 
 void refuse_leaf_count(size_t in_tree, size_t given) {
   throw ValueError("the tree has {} leaves, but {} were given", in_tree, given)
-      .hint("take them with leaves() from a tree of the same structure");
+      .hint("get them by leaves() from a tree of the same structure");
 }
 
 void refuse_structure(const TreeKey& a, const TreeKey& b) {

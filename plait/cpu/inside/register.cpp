@@ -81,7 +81,7 @@ constexpr NamedReduction kReductions[] = {
 void refuse_nothing(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes) {
   for (const int64_t axis : axes) {
     if (x.sizes()[static_cast<size_t>(axis)] > 0) continue;
-    throw ValueError("{}: {}{} has nothing along axis {}",
+    throw ValueError("{}: {}{} is empty along axis {}",
                      reduction == ir::Reduction::maximum ? "max" : "min", name_of(x.dtype()),
                      text_of_sizes(x.sizes()), axis);
   }

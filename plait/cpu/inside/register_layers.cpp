@@ -61,7 +61,7 @@ std::vector<WindowDimension> windows_of(const WindowAttributes& a, const Sizes& 
 void expect_windows(const KernelCall& call, const WindowAttributes& a) {
   const Sizes& given = call.operands[0].sizes();
   if (std::ranges::equal(numbers(a.counts), std::span(given).last(a.counts.size()))) return;
-  throw ShapeError("{}: {} does not hold {} windows", call.primitive.name, text_of_sizes(given),
+  throw ShapeError("{}: {} does not have {} windows", call.primitive.name, text_of_sizes(given),
                    Shape(a.counts).text());
 }
 

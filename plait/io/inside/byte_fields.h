@@ -43,7 +43,7 @@ class FieldReader {
 
   std::span<const std::byte> take(uint64_t count) {
     if (count > left()) {
-      throw ParseError("byte {}: {} bytes were expected, {} are left", position_, count, left());
+      throw ParseError("byte {}: expected {} bytes, {} are left", position_, count, left());
     }
     const auto taken = bytes_.subspan(position_, count);
     position_ += count;

@@ -81,10 +81,10 @@ size_t Inflater::read_some(std::span<std::byte> into) {
     stream_->taken += taken;
     done += wanted - state.avail_out;
     if (status == Z_MEM_ERROR) throw MemoryError("no memory for zlib");
-    if (status == Z_BUF_ERROR) throw ParseError("the deflated bytes do not end");
+    if (status == Z_BUF_ERROR) throw ParseError("the deflated bytes are cut off");
     if (status != Z_OK && status != Z_STREAM_END) {
       throw ParseError("deflated byte {}: {}", stream_->taken,
-                       state.msg != nullptr ? state.msg : "this is not deflated");
+                       state.msg != nullptr ? state.msg : "not deflated data");
     }
   }
   crc32_ = crc32_of(into.first(done), crc32_);
@@ -93,15 +93,16 @@ size_t Inflater::read_some(std::span<std::byte> into) {
 
 void Inflater::read(std::span<std::byte> into) {
   if (const size_t count = read_some(into); count != into.size()) {
-    throw ParseError("{} bytes were expected, the deflated ones give {}", into.size(), count);
+    throw ParseError("expected {} bytes, the deflated ones inflate to {}", into.size(), count);
   }
 }
 
 void Inflater::expect_end() {
   std::byte beyond{};
-  if (read_some({&beyond, 1}) != 0) throw ParseError("the deflated bytes give more than is stated");
+  if (read_some({&beyond, 1}) != 0)
+    throw ParseError("the deflated bytes inflate to more than the stated size");
   if (!stream_->left.empty()) {
-    throw ParseError("deflated byte {}: {} bytes follow the end", stream_->taken,
+    throw ParseError("deflated byte {}: {} unexpected bytes after the end", stream_->taken,
                      stream_->left.size());
   }
 }

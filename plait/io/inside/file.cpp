@@ -46,7 +46,7 @@ InputFile::InputFile(const std::string& path) {
   if (::fstat(file.number, &status) != 0) {
     throw IoError("cannot read {}: {}", path, reason(errno));
   }
-  if (!S_ISREG(status.st_mode)) throw IoError("cannot read {}: it is no regular file", path);
+  if (!S_ISREG(status.st_mode)) throw IoError("cannot read {}: it is not a regular file", path);
   const auto size = static_cast<size_t>(status.st_size);
   if (size < kWorthMapping) {
     read(file.number, size, path);
@@ -84,7 +84,7 @@ void InputFile::read(int descriptor, size_t size, const std::string& path) {
 OutputFile::OutputFile(const std::string& path) : path_(file_behind(path)) {
   struct stat status{};
   if (::stat(path_.c_str(), &status) == 0) {
-    if (!S_ISREG(status.st_mode)) throw IoError("cannot write {}: it is no regular file", path);
+    if (!S_ISREG(status.st_mode)) throw IoError("cannot write {}: it is not a regular file", path);
     if (::access(path_.c_str(), W_OK) != 0) fail();
     mode_ = status.st_mode & 0777;
     replaces_ = true;

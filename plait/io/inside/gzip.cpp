@@ -19,11 +19,11 @@ void skip_text(FieldReader& fields) {
 
 // The compressed bytes between header and trailer.
 std::span<const std::byte> content_of(std::span<const std::byte> file) {
-  if (!is_gzip(file)) throw ParseError("byte 0: this is no gzip file");
+  if (!is_gzip(file)) throw ParseError("byte 0: this is not a gzip file");
   FieldReader fields(file, std::size(kGzipMagic));
   if (fields.number<uint8_t>() != kDeflate) throw ParseError("byte 2: not compressed by deflate");
   const auto flags = fields.number<uint8_t>();
-  if ((flags & reserved) != 0) throw ParseError("byte 3: flags {:#x} mean nothing", flags);
+  if ((flags & reserved) != 0) throw ParseError("byte 3: unknown flags {:#x}", flags);
   fields.skip(6);  // time, compression level, system
   if ((flags & extra) != 0) fields.skip(fields.number<uint16_t>());
   if ((flags & name) != 0) skip_text(fields);

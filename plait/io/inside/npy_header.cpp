@@ -59,7 +59,7 @@ std::string why_not(std::string_view code) {
     case 'M':
     case 'm': return "dates or times";
     case 'V': return "raw bytes of unknown meaning";
-    default: return "no dtype of Plait";
+    default: return "not a dtype of Plait";
   }
 }
 
@@ -112,7 +112,7 @@ StoredDType dtype_of(const PythonLiteral& description) {
   if (description.kind == Kind::list || description.kind == Kind::tuple) {
     throw TypeError("byte {}: the elements are records", description.position);
   }
-  throw ParseError("byte {}: 'descr' is no dtype", description.position);
+  throw ParseError("byte {}: 'descr' is not a dtype", description.position);
 }
 
 // ---- Reading.
@@ -151,12 +151,12 @@ Entries entries_of(const PythonLiteral& dictionary) {
 
 Sizes sizes_of(const PythonLiteral& shape) {
   if (shape.kind != Kind::tuple) {
-    throw ParseError("byte {}: 'shape' is no tuple", shape.position);
+    throw ParseError("byte {}: 'shape' is not a tuple", shape.position);
   }
   std::vector<int64_t> sizes;
   for (const PythonLiteral& size : shape.items) {
     if (size.kind != Kind::integer || size.integer < 0) {
-      throw ParseError("byte {}: a size is a whole number from 0", size.position);
+      throw ParseError("byte {}: a size is an integer of 0 or more", size.position);
     }
     sizes.push_back(size.integer);
   }
@@ -172,7 +172,7 @@ int64_t bytes_of_elements(const NpyHeader& header, size_t position) {
     overflows = overflows || __builtin_mul_overflow(product, std::max<int64_t>(size, 1), &product);
   }
   if (overflows) {
-    throw ParseError("byte {}: {} of {} are more bytes than 63 bits count", position,
+    throw ParseError("byte {}: {} of {}: the number of bytes exceeds 63 bits", position,
                      text_of_sizes(header.sizes), name_of(header.dtype));
   }
   return is_empty ? 0 : product;
@@ -189,13 +189,13 @@ std::string shape_text(std::span<const int64_t> sizes) {
 
 size_t npy_header_bytes(std::span<const std::byte> beginning, uint64_t file_bytes) {
   if (!characters_of(beginning).starts_with(kNpyMagic)) {
-    throw ParseError("byte 0: this is no .npy file: it does not begin with \"\\x93NUMPY\"");
+    throw ParseError("byte 0: this is not a .npy file: it does not begin with \"\\x93NUMPY\"");
   }
   FieldReader reader(beginning, kNpyMagic.size());
   const auto major = reader.number<uint8_t>(), minor = reader.number<uint8_t>();
   if (major < 1 || major > 3 || minor != 0) {
-    throw ParseError("byte {}: version {}.{}; known are 1.0, 2.0 and 3.0", kNpyMagic.size(), major,
-                     minor);
+    throw ParseError("byte {}: unknown version {}.{}; known versions are 1.0, 2.0 and 3.0",
+                     kNpyMagic.size(), major, minor);
   }
   const uint64_t length = major == 1 ? reader.number<uint16_t>() : reader.number<uint32_t>();
   if (length > kMostHeaderBytes) {
@@ -216,7 +216,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> header, uint64_t file_byte
       parse_python_literal(characters_of(header.subspan(begin)), begin);
   const Entries entries = entries_of(dictionary);
   if (entries.order->kind != Kind::boolean) {
-    throw ParseError("byte {}: 'fortran_order' is True or False", entries.order->position);
+    throw ParseError("byte {}: 'fortran_order' must be True or False", entries.order->position);
   }
   NpyHeader result;
   const StoredDType stored = dtype_of(*entries.dtype);

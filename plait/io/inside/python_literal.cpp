@@ -50,7 +50,7 @@ class Reader {
     const char quote = text_[position_];
     size_t end = position_ + 1;
     while (end < text_.size() && text_[end] != quote) end += text_[end] == '\\' ? 2 : 1;
-    if (end >= text_.size()) fail("a string that does not end");
+    if (end >= text_.size()) fail("an unterminated string");
     value.text = text_.substr(position_ + 1, end - position_ - 1);
     position_ = end + 1;
   }
@@ -58,7 +58,7 @@ class Reader {
   void read_integer(PythonLiteral& value) {
     const char* begin = text_.data() + position_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value.integer);
-    if (error == std::errc::result_out_of_range) fail("a number of more than 63 bits");
+    if (error == std::errc::result_out_of_range) fail("a number that exceeds 63 bits");
     if (error != std::errc()) fail_expecting("a number");
     position_ += static_cast<size_t>(end - begin);
     if (next() == 'L') ++position_;  // suffix of long integers in Python 2
@@ -66,7 +66,7 @@ class Reader {
 
   // A tuple of one element has a trailing comma; otherwise the parentheses only group.
   void read_items(PythonLiteral& value) {
-    if (++depth_ > kDeepest) fail("values nested too deep");
+    if (++depth_ > kDeepest) fail("values are nested too deeply");
     const char open = text_[position_++];
     value.kind = open == '(' ? Kind::tuple : open == '[' ? Kind::list : Kind::dictionary;
     const std::string_view close = open == '(' ? ")" : open == '[' ? "]" : "}";

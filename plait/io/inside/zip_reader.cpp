@@ -37,7 +37,7 @@ uint64_t position_of_end(Bytes archive) {
     reader.skip(16);
     if (reader.number<uint16_t>() == length - zip::kEndBytes) return archive.size() - length;
   }
-  throw ParseError("byte {}: this is no zip archive, or the end of it is missing", archive.size());
+  throw ParseError("byte {}: this is not a zip archive, or its end is missing", archive.size());
 }
 
 void expect_one_disk(uint64_t position, uint64_t disks) {
@@ -126,11 +126,12 @@ void check_method(uint16_t flags, const Entry& entry) {
     throw ParseError("it is stored, but {} bytes would be {}", entry.deflated_size, member.size);
   }
   if (member.method == ZipMethod::deflated && member.size / kMostInflation > entry.deflated_size) {
-    throw ParseError("{} deflated bytes cannot give {}", entry.deflated_size, member.size);
+    throw ParseError("{} deflated bytes cannot inflate to {}", entry.deflated_size, member.size);
   }
   if (member.method != ZipMethod::stored && member.method != ZipMethod::deflated) {
-    throw ParseError("it is compressed by method {}; known are 0 (stored) and 8 (deflated)",
-                     static_cast<unsigned>(member.method));
+    throw ParseError(
+        "it is compressed by the unknown method {}; known methods are 0 (stored) and 8 (deflated)",
+        static_cast<unsigned>(member.method));
   }
 }
 
@@ -207,8 +208,8 @@ std::vector<ZipMember> read_zip(Bytes archive) {
     entry.member.bytes = archive.subspan(entry.begin, entry.deflated_size);
   }
   if (reader.left() != 0) {
-    throw ParseError("byte {}: {} bytes follow the last header in the directory", reader.position(),
-                     reader.left());
+    throw ParseError("byte {}: {} unexpected bytes after the last header in the directory",
+                     reader.position(), reader.left());
   }
   expect_apart(entries);
   std::vector<ZipMember> members;

@@ -28,7 +28,7 @@ struct Rule {
 constexpr Rule kRules[] = {
     {.stage = Stage::values,
      .name = "names",
-     .statement = "Each function and each record has a name of its own.",
+     .statement = "Each function and each record has a unique name.",
      .check_program = check_names},
     {.stage = Stage::values,
      .name = "values",
@@ -36,7 +36,7 @@ constexpr Rule kRules[] = {
      .check_function = check_values},
     {.stage = Stage::values,
      .name = "operands",
-     .statement = "An operand is a value that was defined before; so is what a function gives.",
+     .statement = "An operand is a value that was defined before; so is what a function returns.",
      .check_function = check_operands},
     {.stage = Stage::form,
      .name = "counts",
@@ -48,8 +48,8 @@ constexpr Rule kRules[] = {
      .check_function = check_attributes},
     {.stage = Stage::links,
      .name = "records",
-     .statement = "A record's sizes are its arguments and what it holds; it contains itself only "
-                  "behind `?`.",
+     .statement =
+         "A record's sizes are its arguments and what it holds; it contains itself only as `?`.",
      .check_program = check_records},
     {.stage = Stage::links,
      .name = "record uses",
@@ -62,7 +62,7 @@ constexpr Rule kRules[] = {
      .check_function = check_callees},
     {.stage = Stage::meaning,
      .name = "size names",
-     .statement = "Each size that a function takes, bears or gives back has a name of its own.",
+     .statement = "Each size that a function takes, defines or returns has a unique name.",
      .check_function = check_size_names},
     {.stage = Stage::meaning,
      .name = "scope",
@@ -70,20 +70,20 @@ constexpr Rule kRules[] = {
      .check_function = check_scope},
     {.stage = Stage::meaning,
      .name = "facts",
-     .statement = "What is checked on entry is about the sizes that the function takes.",
+     .statement = "Facts that are checked on entry are about the sizes that the function takes.",
      .check_function = check_facts},
     {.stage = Stage::meaning,
      .name = "types",
-     .statement = "The results of an instruction have the types that its type rule gives.",
+     .statement = "The results of an instruction have the types that its type rule infers.",
      .check_function = check_types},
     {.stage = Stage::meaning,
      .name = "returns",
-     .statement = "A function gives the sizes and types that its signature says.",
+     .statement = "A function returns the sizes and types of its signature.",
      .check_function = check_returns},
     {.stage = Stage::meaning,
      .name = "axes",
      .statement =
-         "An axis that is named is one of the function's, and each of those is there once.",
+         "An axis that is used is one of the function's, and each of those has a unique name.",
      .check_function = check_axes},
     {.stage = Stage::meaning,
      .name = "callee axes",
@@ -92,7 +92,7 @@ constexpr Rule kRules[] = {
     {.stage = Stage::flow,
      .name = "collectives",
      .statement =
-         "What decides whether a collective runs does not vary along the collective's axes.",
+         "A condition that decides whether a collective runs does not vary along its axes.",
      .check_program = check_collectives},
 };
 
@@ -208,7 +208,7 @@ void refuse_divergent_collectives(const Program& program) {
   const Instruction collective = first_collective(program, function, governed).value_or(governed);
   throw TypeError("{}: {}", collective.primitive().name, found[0].message)
       .at(collective.location())
-      .hint("let what decides be the same everywhere, such as a reduction along the axis");
+      .hint("make the condition the same everywhere, for example by a reduction along the axis");
 }
 
 void refuse(std::span<const Violation> found, std::string_view pass) {

@@ -76,7 +76,7 @@ class CollectiveCheck {
     if (!instruction.callees().empty() && !effects.collective.empty()) {
       report(instruction, effects.collective,
              deciding_axes(effects_.program(), function_, instruction),
-             "what decides whether it runs");
+             "the condition that decides whether it runs");
       if (repeats(instruction))
         report(instruction, effects.collective, effects.guarded, "a guard in an earlier step");
     }
@@ -109,8 +109,7 @@ void check_axes(const Subject&, const Function& function, Findings& findings) {
   const Signature& signature = function.signature();
   std::unordered_set<std::string_view> names;
   for (const Mesh::Axis& axis : signature.axes.axes)
-    if (!names.insert(axis.name).second)
-      findings.add(function, "two axes are called {}", axis.name);
+    if (!names.insert(axis.name).second) findings.add(function, "two axes are named {}", axis.name);
   check_type_axes(function, function, signature.parameters, findings);
   check_type_axes(function, function, signature.results, findings);
   for (Instruction instruction : function.instructions()) {
@@ -134,8 +133,8 @@ void check_callee_axes(const Subject& subject, const Function& function, Finding
         Dim size = axis.size.substitute(sizes);
         const Mesh::Axis* own = known.find(axis.name);
         if (!own)
-          findings.add(instruction, "@{} names axis {}, and @{} has none", callee.name, axis.name,
-                       function.name());
+          findings.add(instruction, "@{} uses axis {}, which @{} does not have", callee.name,
+                       axis.name, function.name());
         else if (!same(own->size, size))
           findings.add(instruction, "axis {} has size {} in @{}, and {} in @{}", axis.name,
                        size.text(), callee.name, own->size.text(), function.name());

@@ -16,7 +16,7 @@ std::string text_of(const Count& count) {
 void check_count(const Instruction& instruction, const Count& takes, size_t given,
                  std::string_view what, Findings& findings) {
   if (takes.holds(given)) return;
-  findings.add(instruction, "{} takes {} {}, and has {}", instruction.primitive().name,
+  findings.add(instruction, "{} takes {} {}, but has {}", instruction.primitive().name,
                text_of(takes), what, given);
 }
 
@@ -36,10 +36,9 @@ void check_names(const Subject& subject, Findings& findings) {
   std::unordered_set<std::string_view> functions, records;
   for (const auto& function : subject.functions)
     if (!functions.insert(function->name()).second)
-      findings.add("two functions are called @{}", function->name());
+      findings.add("two functions are named @{}", function->name());
   for (const RecordType& record : subject.records)
-    if (!records.insert(record.name).second)
-      findings.add("two records are called @{}", record.name);
+    if (!records.insert(record.name).second) findings.add("two records are named @{}", record.name);
 }
 
 void check_values(const Subject&, const Function& function, Findings& findings) {
@@ -60,7 +59,7 @@ void check_values(const Subject&, const Function& function, Findings& findings) 
     for (; next < after; ++next) {
       auto definition = function.definition(static_cast<ValueId>(next));
       if (!definition || definition->index() != instruction.index())
-        return findings.add(function, "value {} is not said to be defined by instruction {}", next,
+        return findings.add(function, "value {} is not marked as defined by instruction {}", next,
                             instruction.index());
     }
   }
@@ -77,7 +76,7 @@ void check_operands(const Subject&, const Function& function, Findings& findings
                      instruction.index(), instruction.primitive().name, operand);
   for (ValueId result : function.results())
     if (result >= function.value_count())
-      findings.add(function, "gives value {} of {}", result, function.value_count());
+      findings.add(function, "returns value {} of {}", result, function.value_count());
 }
 
 void check_counts(const Subject&, const Function& function, Findings& findings) {
@@ -96,7 +95,7 @@ void check_attributes(const Subject&, const Function& function, Findings& findin
     const AttributeSchema* declared = instruction.primitive().attributes;
     const AttributeSchema* given = instruction.attributes().schema();
     if (declared == given) continue;
-    findings.add(instruction, "{} declares {}, and has {}", instruction.primitive().name,
+    findings.add(instruction, "{} declares {}, but has {}", instruction.primitive().name,
                  declared ? declared->name : "no attributes", given ? given->name : "none");
   }
 }
@@ -106,12 +105,12 @@ void check_callees(const Subject& subject, const Function& function, Findings& f
     for (const Callee& callee : instruction.callees()) {
       const Signature* signature = subject.declarations.find_function(callee.name);
       if (!signature) {
-        findings.add(instruction, "there is no function @{}", callee.name);
+        findings.add(instruction, "unknown function @{}", callee.name);
         continue;
       }
       size_t given = leading_sizes(subject, instruction) + callee.sizes.size();
       if (given != signature->size_parameters.size())
-        findings.add(instruction, "@{} takes {} sizes, and is given {}", callee.name,
+        findings.add(instruction, "@{} takes {} sizes, but {} are given", callee.name,
                      signature->size_parameters.size(), given);
     }
   }

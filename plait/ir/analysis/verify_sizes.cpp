@@ -68,7 +68,7 @@ class NameClaims {
       if (!size.is_symbol()) {
         findings.add(place, "{} is an expression, not a name for a size", size.text());
       } else if (!taken_.insert(size).second) {
-        findings.add(place, "a size called {} is there already", size.text());
+        findings.add(place, "a size named {} exists already", size.text());
       }
     }
   }
@@ -100,7 +100,7 @@ void check_scope(const Subject&, const Function& function, Findings& findings) {
   for (const Mesh::Axis& axis : signature.axes.axes) check.size(axis.size, "the axes");
   ScopeCheck(outside, function, findings).types(signature.results, "the signature's results");
   for (Instruction instruction : function.instructions()) check_scope(instruction, scope, findings);
-  check.sizes(function.result_sizes(), "what is given back");
+  check.sizes(function.result_sizes(), "the returned sizes");
 }
 
 void check_facts(const Subject&, const Function& function, Findings& findings) {

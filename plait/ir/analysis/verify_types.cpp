@@ -19,9 +19,9 @@ void check_record_types(const Subject& subject, const Place& place, const Type& 
     if (!inner.is_record()) return;
     const RecordType* record = subject.declarations.find_record(inner.record_name());
     if (!record) {
-      findings.add(place, "there is no record @{}", inner.record_name());
+      findings.add(place, "unknown record @{}", inner.record_name());
     } else if (record->parameters.size() != inner.record_arguments().size()) {
-      findings.add(place, "@{} takes {} sizes, {} gives it {}", record->name,
+      findings.add(place, "@{} takes {} sizes, but {} has {}", record->name,
                    record->parameters.size(), inner.text(), inner.record_arguments().size());
     }
   });
@@ -47,8 +47,7 @@ void check_record_sizes(const RecordType& record, Findings& findings) {
   for (const std::vector<Dim>* sizes : {&record.parameters, &record.held}) {
     for (Dim size : *sizes) {
       if (!size.is_symbol() || !known.insert(size).second)
-        findings.add("record @{}: {} is not a name of its own for a size", record.name,
-                     size.text());
+        findings.add("record @{}: {} is not a unique name of a size", record.name, size.text());
     }
   }
   for (const Type& field : record.fields) {
@@ -91,7 +90,7 @@ void check_record_recursion(std::span<const RecordType> records, Findings& findi
     uint32_t record = components[i][0];
     std::span<const uint32_t> own = parts[record];
     if (components[i].size() > 1 || std::find(own.begin(), own.end(), record) != own.end())
-      findings.add("record @{} contains itself other than behind `?`: no value could end",
+      findings.add("record @{} contains itself without `?`: no value of it is finite",
                    records[record].name);
   }
 }
@@ -105,7 +104,7 @@ class TypeRule {
     operand_types_.clear();
     for (ValueId operand : instruction.operands())
       operand_types_.push_back(instruction.function().type_of(operand));
-    size_t born = 0;
+    size_t named = 0;
     Inference inference{.primitive = instruction.primitive(),
                         .operands = operand_types_,
                         .attributes = instruction.attributes(),
@@ -117,7 +116,7 @@ class TypeRule {
                         .name_size =
                             [&](std::string_view hint) {
                               std::span<const Dim> names = instruction.size_results();
-                              return born < names.size() ? names[born++] : Dim::symbol(hint);
+                              return named < names.size() ? names[named++] : Dim::symbol(hint);
                             },
                         .location = instruction.location(),
                         .results = {},
@@ -135,15 +134,15 @@ class TypeRule {
   void compare(const Instruction& instruction, const Inference& inference) {
     std::span<const Type> types = instruction.result_types();
     if (inference.results.size() != types.size())
-      return findings_.add(instruction, "gives {} values, and has {}", inference.results.size(),
+      return findings_.add(instruction, "returns {} values, but has {}", inference.results.size(),
                            types.size());
     for (size_t i = 0; i < types.size(); ++i)
       if (!fits(types[i], inference.results[i]))
         findings_.add(instruction, "result {} is {}, expected {}", i, types[i].text(),
                       inference.results[i].text());
     if (inference.size_results.size() != instruction.size_results().size())
-      findings_.add(instruction, "brings {} sizes into being, and names {}",
-                    inference.size_results.size(), instruction.size_results().size());
+      findings_.add(instruction, "defines {} sizes, but names {}", inference.size_results.size(),
+                    instruction.size_results().size());
   }
 
   const Subject& subject_;
@@ -180,11 +179,11 @@ void check_types(const Subject& subject, const Function& function, Findings& fin
 void check_returns(const Subject&, const Function& function, Findings& findings) {
   const Signature& signature = function.signature();
   if (function.results().size() != signature.results.size())
-    return findings.add(function, "gives {} values, and says {}", function.results().size(),
+    return findings.add(function, "returns {} values, but declares {}", function.results().size(),
                         signature.results.size());
   if (function.result_sizes().size() != signature.result_sizes.size())
-    return findings.add(function, "gives {} sizes, and says {}", function.result_sizes().size(),
-                        signature.result_sizes.size());
+    return findings.add(function, "returns {} sizes, but declares {}",
+                        function.result_sizes().size(), signature.result_sizes.size());
   SymbolMap<Dim> sizes;
   for (size_t i = 0; i < signature.result_sizes.size(); ++i)
     sizes.set(signature.result_sizes[i], function.result_sizes()[i]);
@@ -192,7 +191,7 @@ void check_returns(const Subject&, const Function& function, Findings& findings)
     const Type& given = function.type_of(function.results()[i]);
     Type wanted = signature.results[i].substitute(sizes);
     if (!fits(given, wanted))
-      findings.add(function, "result {} is {}, and the signature says {}", i, given.text(),
+      findings.add(function, "result {} is {}, but the signature declares {}", i, given.text(),
                    wanted.text());
   }
 }

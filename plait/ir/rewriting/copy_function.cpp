@@ -127,8 +127,8 @@ Given Copier::add(const Draft& draft) {
   Given given;
   given.values.reserve(added.count);
   for (size_t i = 0; i < added.count; ++i) given.values.push_back(added[i]);
-  std::span<const Dim> born = into_.so_far().instruction(added.instruction).size_results();
-  given.sizes.assign(born.begin(), born.end());
+  std::span<const Dim> new_sizes = into_.so_far().instruction(added.instruction).size_results();
+  given.sizes.assign(new_sizes.begin(), new_sizes.end());
   return given;
 }
 

@@ -163,7 +163,7 @@ class Outliner {
 
   // False if the part must not be outlined.
   bool find_interface(const Part& part, const Copier& around, Interface& interface) const {
-    std::vector<Dim> born;
+    std::vector<Dim> new_sizes;
     std::unordered_set<ValueId> known;
     const auto take = [&](ValueId value) {
       const auto definition = from_.definition(value);
@@ -171,7 +171,7 @@ class Outliner {
       if (!is_within && known.insert(value).second) interface.operands.push_back(value);
     };
     const auto need = [&](Dim size) {
-      if (!contains(born, size) && !contains(interface.sizes, size)) {
+      if (!contains(new_sizes, size) && !contains(interface.sizes, size)) {
         interface.sizes.push_back(size);
       }
     };
@@ -183,7 +183,7 @@ class Outliner {
       ++count;
       std::ranges::for_each(instruction.operands(), take);
       for (const Dim size : instruction.size_results()) {
-        born.push_back(size);
+        new_sizes.push_back(size);
         if (*last_mention_.find(size) >= part.end) interface.given_sizes.push_back(size);
       }
       for_each_size(instruction, need);

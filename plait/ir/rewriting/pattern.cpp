@@ -40,7 +40,7 @@ class PatternReader {
     size_t begin = here();
     read_term(pattern_.left, true);
     if (pattern_.left.back().kind != Term::Kind::operation)
-      reader_.fail_at(begin, "expected an operation: a rule replaces what an instruction gives");
+      reader_.fail_at(begin, "expected an operation: a rule replaces what an instruction returns");
     reader_.expect("=>");
     read_term(pattern_.right, false);
     if (!reader_.at_end()) reader_.fail("expected the end of the rule, found {}", reader_.found());
@@ -76,7 +76,7 @@ class PatternReader {
     term.kind = Term::Kind::variable;
     auto place = std::find(names_.begin(), names_.end(), name);
     if (place == names_.end() && !may_name)
-      reader_.fail_at(begin, fmt::format("?{} does not stand on the left", name));
+      reader_.fail_at(begin, fmt::format("?{} is not on the left", name));
     term.variable = static_cast<uint32_t>(place - names_.begin());
     if (place == names_.end()) names_.push_back(name);
   }
@@ -92,7 +92,7 @@ class PatternReader {
     }
     const Primitive& operation = *term.primitive;
     if (operation.callees.least > 0 || operation.size_arguments.least > 0)
-      reader_.fail_at(begin, name + " takes functions or sizes, which rules can't write");
+      reader_.fail_at(begin, name + " takes functions or sizes, which rules cannot express");
     reader_.expect("(");
     if (!reader_.accept(")")) {
       do term.operands.push_back(read_term(terms, may_name));
@@ -192,7 +192,7 @@ class Matcher {
 // same axes.
 Replacement::Value add_number(Replacement& replacement, double number, const Type& type) {
   if (!type.is_array() || type.rank() != 0)
-    throw TypeError("the number {} can only stand for a scalar, not for {}", number, type.text());
+    throw TypeError("the number {} can only replace a scalar, not {}", number, type.text());
   Literal literal = Literal::scalar(type.dtype(), number);
   Replacement::Value value = replacement.add(primitive(Structure::literal), {},
                                              Attributes::of(LiteralAttributes{std::move(literal)}));

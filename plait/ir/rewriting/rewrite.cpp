@@ -30,7 +30,7 @@ ValueId Replacement::resolve(const Value& value, std::span<const Given> given,
     throw ValueError("uses value {} of {}", value.index_, function.value_count());
   }
   if (value.index_ >= given.size() || value.result_ >= given[value.index_].values.size())
-    throw ValueError("uses result {} of its instruction {}, which is not there", value.result_,
+    throw ValueError("uses result {} of its instruction {}, which does not exist", value.result_,
                      value.index_);
   return given[value.index_].values[value.result_];
 }
@@ -89,7 +89,7 @@ class Rewriter::Expansion {
       : rule_(&rule),
         replacement_(std::move(replacement)),
         wanted_(std::move(replaced.stated_types)) {
-    for (const std::string& name : replaced.size_names) born_.push_back(Dim::symbol(name));
+    for (const std::string& name : replaced.size_names) new_sizes_.push_back(Dim::symbol(name));
   }
 
   const RewriteRule& rule() const { return *rule_; }
@@ -127,26 +127,26 @@ class Rewriter::Expansion {
 
  private:
   void check(const Given& results, const Function& function) const {
-    if (results.sizes.size() < born_.size())
-      throw TypeError("gives {} sizes in the place of {}", results.sizes.size(), born_.size());
+    if (results.sizes.size() < new_sizes_.size())
+      throw TypeError("returns {} sizes instead of {}", results.sizes.size(), new_sizes_.size());
     SymbolMap<Dim> sizes;
-    for (size_t i = 0; i < born_.size(); ++i) sizes.set(born_[i], results.sizes[i]);
+    for (size_t i = 0; i < new_sizes_.size(); ++i) sizes.set(new_sizes_[i], results.sizes[i]);
     if (wanted_.empty()) return;
     if (results.values.size() != wanted_.size())
-      throw TypeError("gives {} values in the place of {}", results.values.size(), wanted_.size());
+      throw TypeError("returns {} values instead of {}", results.values.size(), wanted_.size());
     for (size_t i = 0; i < wanted_.size(); ++i) {
       const Type& given = function.type_of(results.values[i]);
       Type wanted = wanted_[i].substitute(sizes);
       if (!fits(given, wanted))
-        throw TypeError("gives {} in the place of {}", given.text(), wanted.text());
+        throw TypeError("returns {} instead of {}", given.text(), wanted.text());
     }
   }
 
   const RewriteRule* rule_;
   Replacement replacement_;
-  std::vector<Given> given_;  // results of the instructions written so far
-  std::vector<Type> wanted_;  // types of the replaced results, if they are known
-  std::vector<Dim> born_;     // names of the data-dependent sizes
+  std::vector<Given> given_;    // results of the instructions written so far
+  std::vector<Type> wanted_;    // types of the replaced results, if they are known
+  std::vector<Dim> new_sizes_;  // names of the data-dependent sizes
 };
 
 // Rewrites one function.
@@ -180,7 +180,7 @@ class Rewriter::Pass {
     try {
       return work();
     } catch (const Error& error) {
-      throw CompileError("@{}: rule `{}`, in the place of {}: {}", from_.name(), rule.name,
+      throw CompileError("@{}: rule `{}`, replacing {}: {}", from_.name(), rule.name,
                          print(from_.instruction(source_)), error.message())
           .at(location());
     }
@@ -226,9 +226,9 @@ class Rewriter::Pass {
     std::string names;
     for (const RewriteRule* each : fired_)
       names += (names.empty() ? "`" : ", `") + each->name + "`";
-    throw CompileError("@{}: rules fired {} times from one instruction on, and would go on: {}: {}",
-                       from_.name(), state_.options.most_firings, names,
-                       print(from_.instruction(source_)))
+    throw CompileError(
+        "@{}: rules were applied {} times from one instruction on, without an end: {}: {}",
+        from_.name(), state_.options.most_firings, names, print(from_.instruction(source_)))
         .at(location())
         .hint("one of these rules must make its result simpler than what it replaces");
   }

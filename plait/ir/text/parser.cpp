@@ -111,7 +111,7 @@ class BodyParser {
 
   // State of the current instruction.
   size_t begin_ = 0;
-  std::vector<std::string> born_;
+  std::vector<std::string> size_names_;
   std::vector<Name> results_;
   std::vector<ValueId> operands_;
   std::vector<Dim> sizes_;
@@ -176,7 +176,7 @@ void BodyParser::define(const Name& name, ValueId value) {
 }
 
 void BodyParser::fail_taken(const Name& name) const {
-  reader_.fail_at(name.position, fmt::format("%{} is there already", name.text));
+  reader_.fail_at(name.position, fmt::format("%{} is defined already", name.text));
 }
 
 // The name after %: a name, or a number as printed.
@@ -210,7 +210,7 @@ void BodyParser::parse_instruction() {
   instruction.operands = operands_;
   instruction.callees = callees_;
   instruction.size_arguments = sizes_;
-  instruction.size_names = born_;
+  instruction.size_names = size_names_;
   instruction.stated_types = stated_;
   with_position(begin_, instruction.location, [&] {
     complete_callees(instruction);
@@ -219,10 +219,10 @@ void BodyParser::parse_instruction() {
 }
 
 void BodyParser::parse_results() {
-  born_.clear();
+  size_names_.clear();
   results_.clear();
   if (reader_.accept("<")) {
-    for (const Dim size : parse_size_names(reader_)) born_.emplace_back(size.name());
+    for (const Dim size : parse_size_names(reader_)) size_names_.emplace_back(size.name());
   }
   if (reader_.next_is("%")) {
     do {
@@ -231,7 +231,7 @@ void BodyParser::parse_results() {
       results_.push_back({parse_value_name(), position});
     } while (reader_.accept(","));
   }
-  if (!born_.empty() || !results_.empty()) reader_.expect("=");
+  if (!size_names_.empty() || !results_.empty()) reader_.expect("=");
 }
 
 const Primitive& BodyParser::parse_primitive() {
@@ -324,13 +324,13 @@ void BodyParser::complete_callees(const NewInstruction& instruction) {
 void BodyParser::add(const NewInstruction& instruction) {
   const std::string& primitive = instruction.primitive.name;
   const Added added = builder_.add(instruction);
-  const auto born = builder_.so_far().instruction(added.instruction).size_results();
+  const auto new_sizes = builder_.so_far().instruction(added.instruction).size_results();
   if (added.count != results_.size()) {
-    throw TypeError("{}: gives {} values, {} are named", primitive, added.count, results_.size());
+    throw TypeError("{}: returns {} values, {} are named", primitive, added.count, results_.size());
   }
-  if (born.size() != born_.size()) {
-    throw TypeError("{}: brings {} sizes into being, {} are named", primitive, born.size(),
-                    born_.size());
+  if (new_sizes.size() != size_names_.size()) {
+    throw TypeError("{}: defines {} sizes, {} are named", primitive, new_sizes.size(),
+                    size_names_.size());
   }
   for (size_t i = 0; i < results_.size(); ++i) define(results_[i], added[i]);
 }
@@ -390,7 +390,7 @@ class ProgramParser {
     if (version == kVersion) return;
     reader_.fail_at(
         position,
-        fmt::format("version {} of the text is not known; this build reads {}", version, kVersion));
+        fmt::format("unknown version {} of the text form; this build reads {}", version, kVersion));
   }
 
   void parse_declaration() {
@@ -398,7 +398,7 @@ class ProgramParser {
     if (!reader_.accept_word("func")) reader_.fail_expecting("func or type");
     FunctionHead head = parse_function_head(reader_);
     if (!function_names_.insert(head.name).second) {
-      reader_.fail_at(head.name_position, fmt::format("there is another function @{}", head.name));
+      reader_.fail_at(head.name_position, fmt::format("function @{} is defined twice", head.name));
     }
     builder_.declare(head.name, head.signature);
     reader_.skip_braces(head.brace);
@@ -411,7 +411,7 @@ class ProgramParser {
     const size_t position = reader_.position();
     RecordType record = parse_record(reader_);
     if (!record_names_.insert(record.name).second) {
-      reader_.fail_at(position, fmt::format("there is another record @{}", record.name));
+      reader_.fail_at(position, fmt::format("record @{} is defined twice", record.name));
     }
     builder_.record(std::move(record));
   }

@@ -106,7 +106,7 @@ Mesh parse_mesh(TextReader& reader) {
     reader.skip_space();
     const size_t begin = reader.position();
     const std::string_view name = reader.name();
-    if (mesh.find(name)) reader.fail_at(begin, fmt::format("the axis {} is there twice", name));
+    if (mesh.find(name)) reader.fail_at(begin, fmt::format("the axis {} appears twice", name));
     reader.expect(":");
     mesh.axes.push_back({std::string(name), parse_size(reader)});
   } while (reader.accept(","));
@@ -158,7 +158,7 @@ std::vector<Dim> parse_size_names(TextReader& reader) {
     const size_t begin = reader.position();
     const Dim name = Dim::symbol(reader.name());
     if (std::ranges::any_of(names, is_same_as(name))) {
-      reader.fail_at(begin, fmt::format("the size {} is there twice", name.name()));
+      reader.fail_at(begin, fmt::format("the size {} appears twice", name.name()));
     }
     names.push_back(name);
   } while (reader.accept(","));

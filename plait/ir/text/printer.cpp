@@ -173,15 +173,15 @@ void Printer::print_head(const ValueNames& names, const Function& function) {
 }
 
 void Printer::print(const ValueNames& names, const Instruction& instruction) {
-  const std::span<const Dim> born = instruction.size_results();
+  const std::span<const Dim> new_sizes = instruction.size_results();
   const size_t results = instruction.result_count();
-  print_sizes(born);
-  if (!born.empty() && results > 0) out_ += ' ';
+  print_sizes(new_sizes);
+  if (!new_sizes.empty() && results > 0) out_ += ' ';
   for (size_t i = 0; i < results; ++i) {
     if (i > 0) out_ += ", ";
     names.print(out_, instruction.result(i));
   }
-  if (!born.empty() || results > 0) out_ += " = ";
+  if (!new_sizes.empty() || results > 0) out_ += " = ";
   out_ += instruction.primitive().name;
   print_sizes(instruction.size_arguments());
   if (!instruction.callees().empty()) {

@@ -28,7 +28,7 @@ constexpr int64_t kWork = 1 << 15;  // elements worth a thread
 
 void infer_iota(ir::Inference& in) {
   const auto& a = in.attributes_as<IotaAttributes>();
-  if (!kNumbers.contains(a.dtype)) in.fail("{} does not count", name_of(a.dtype));
+  if (!kNumbers.contains(a.dtype)) in.fail("{} is not a dtype of numbers", name_of(a.dtype));
   if (a.size.is_number() && a.size.number() < 0) {
     throw ShapeError("iota: a negative size: {}", a.size).at(in.location);
   }
@@ -76,7 +76,7 @@ bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::intege
 Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
   if (is_whole(start) && is_whole(stop) && is_whole(step)) {
     const Dim by = step.size();
-    if (!by.is_number() || same(by, Dim(0))) throw ValueError("arange: a step of {}", by);
+    if (!by.is_number() || same(by, Dim(0))) throw ValueError("arange: the step is {}", by);
     const int64_t stride = by.number();
     const Dim distance = stride > 0 ? stop.size() - start.size() : start.size() - stop.size();
     return max(floor_div(distance + (std::abs(stride) - 1), std::abs(stride)), Dim(0));
@@ -143,7 +143,7 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
   const Call call("arange");
   for (const Scalar* each : {&start, &stop, &step}) {
     if (each->kind() == ScalarKind::complex) {
-      throw TypeError("arange: complex numbers have no order").at(Location::of_caller());
+      throw TypeError("arange: complex numbers are not ordered").at(Location::of_caller());
     }
   }
   const bool whole = is_whole(start) && is_whole(stop) && is_whole(step);
@@ -155,8 +155,9 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype) {
   const Call call("linspace");
-  if (count < 0) throw ValueError("linspace: {} numbers", count);
-  if (!std::isfinite(stop - start)) throw ValueError("linspace: from {} to {}", start, stop);
+  if (count < 0) throw ValueError("linspace: the count is {}, expected 0 or more", count);
+  if (!std::isfinite(stop - start))
+    throw ValueError("linspace: the range from {} to {} is not finite", start, stop);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const Tensor counted = iota(count, DType::f64);
   // The last element is exactly `stop`, in spite of rounding.
@@ -166,7 +167,9 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
 
 Tensor logspace(double start, double stop, int64_t count, double base, DType dtype) {
   const Call call("logspace");
-  if (!(base > 0)) throw ValueError("logspace: a base of {}", base).at(Location::of_caller());
+  if (!(base > 0))
+    throw ValueError("logspace: the base is {}, expected more than 0", base)
+        .at(Location::of_caller());
   return astype(power(base, linspace(start, stop, count, DType::f64)), dtype);
 }
 
@@ -175,7 +178,7 @@ Tensor geomspace(double start, double stop, int64_t count, DType dtype) {
   if (!(start * stop > 0) || !std::isfinite(start / stop)) {
     throw ValueError("geomspace: from {} to {}", start, stop)
         .at(Location::of_caller())
-        .hint("both ends have the same sign, and none is 0");
+        .hint("both ends must have the same sign, and must not be 0");
   }
   const Tensor exponents = linspace(0, std::log(stop / start), count, DType::f64);
   const Tensor place = iota(count);

@@ -78,7 +78,8 @@ Tensor diagonal(const Tensor& x, int64_t offset) {
 Tensor diag_embed(const Tensor& x, int64_t offset) {
   const Call call("diag_embed", x);
   if (x.rank() == 0) {
-    throw ShapeError("diag_embed: {} holds no vectors", x.type().text()).at(Location::of_caller());
+    throw ShapeError("diag_embed: expected vectors, not {}", x.type().text())
+        .at(Location::of_caller());
   }
   const int64_t above = std::max<int64_t>(offset, 0), below = std::max<int64_t>(-offset, 0);
   const Dim size = x.shape(-1) + above + below;
@@ -91,9 +92,9 @@ Tensor diag(const Tensor& x, int64_t offset) {
   const Call call("diag", x);
   if (x.rank() == 2) return diagonal(x, offset);
   if (x.rank() != 1) {
-    throw ShapeError("diag: takes a vector or a matrix, not {}", x.type().text())
+    throw ShapeError("diag: expected a vector or a matrix, not {}", x.type().text())
         .at(Location::of_caller())
-        .hint("diagonal takes stacks of matrices");
+        .hint("diagonal accepts batches of matrices");
   }
   return diag_embed(x, offset);
 }
@@ -119,7 +120,8 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridOrder order) {
   Shape grid;
   for (const Tensor& vector : vectors) {
     if (vector.rank() > 1) {
-      throw ShapeError("meshgrid: {} is no vector", vector.type().text()).at(Location::of_caller());
+      throw ShapeError("meshgrid: {} is not a vector", vector.type().text())
+          .at(Location::of_caller());
     }
     grid.append(vector.shape().element_count());
   }

@@ -63,8 +63,8 @@ Tensor padded_along(const Tensor& x, int64_t axis, const PadWidth& width, PadMod
   const Dim size = x.shape(axis);
   for (const Dim each : {width.before, width.after}) {
     if (is_enough(size, each, mode)) continue;
-    throw ValueError("pad: {} more along axis {} of {}, by {}", each, axis, x.type().text(),
-                     name_of(mode))
+    throw ValueError("pad: a width of {} is invalid along axis {} of {} in mode {}", each, axis,
+                     x.type().text(), name_of(mode))
         .at(Location::of_caller());
   }
   if (same(width.before, Dim(0)) && same(width.after, Dim(0))) return x;
@@ -85,7 +85,7 @@ Tensor padded_along(const Tensor& x, int64_t axis, const PadWidth& width, PadMod
 Tensor pad(const Tensor& x, std::span<const PadWidth> widths, PadMode mode, const Scalar& value) {
   const Call call("pad", x);
   if (widths.size() > x.rank()) {
-    throw ShapeError("pad: {} widths for {}", widths.size(), x.type().text())
+    throw ShapeError("pad: {} widths are too many for {}", widths.size(), x.type().text())
         .at(Location::of_caller());
   }
   Tensor result = x;

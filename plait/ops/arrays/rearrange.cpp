@@ -27,31 +27,32 @@ std::vector<int64_t> normal_axes(std::span<const int64_t> axes, size_t rank) {
 
 void expect_parts(std::string_view function, int64_t parts) {
   if (parts >= 1) return;
-  throw ValueError("{}: {} parts", function, parts).at(Location::of_caller());
+  throw ValueError("{}: {} parts, expected 1 or more", function, parts).at(Location::of_caller());
 }
 
 int64_t known_size(std::string_view function, const Tensor& x, int64_t axis) {
   const Dim size = x.shape(axis);
   if (size.is_number()) return size.number();
-  throw ValueError("{}: how many parts there are would depend on the size {} of axis {} of {}",
-                   function, size, axis, x.type().text())
+  throw ValueError("{}: the number of parts would depend on the size {} of axis {} of {}", function,
+                   size, axis, x.type().text())
       .at(Location::of_caller());
 }
 
 // Checks that the last three dimensions are channels, height and width.
 void expect_images(std::string_view function, const Tensor& x, int64_t factor) {
   if (factor < 1) {
-    throw ValueError("{}: a factor of {}; it is at least 1", function, factor)
+    throw ValueError("{}: the factor is {}, expected 1 or more", function, factor)
         .at(Location::of_caller());
   }
   if (x.rank() >= 3) return;
-  throw ShapeError("{}: {}; it takes [..., channels, height, width]", function, x.type().text())
+  throw ShapeError("{}: x is {}, expected [..., channels, height, width]", function,
+                   x.type().text())
       .at(Location::of_caller());
 }
 
 Dim exact_quotient(std::string_view function, const Tensor& x, Dim size, int64_t divisor) {
   if (sizes_hold({mod(size, divisor), SizeFact::equal, 0})) return floor_div(size, divisor);
-  throw ShapeError("{}: the size {} of {} is no multiple of {}", function, size, x.type().text(),
+  throw ShapeError("{}: the size {} of {} is not a multiple of {}", function, size, x.type().text(),
                    divisor)
       .at(Location::of_caller());
 }
@@ -85,7 +86,7 @@ Tensor moveaxis(const Tensor& x, std::span<const int64_t> from, std::span<const 
     is_moved[source] = true;
   }
   if (!fits) {
-    throw ValueError("moveaxis: [{}] cannot go to [{}]: as many different axes are needed",
+    throw ValueError("moveaxis: [{}] cannot move to [{}]: both need equally many different axes",
                      fmt::join(from, ", "), fmt::join(to, ", "))
         .at(Location::of_caller());
   }
@@ -135,10 +136,10 @@ std::vector<Tensor> split(const Tensor& x, int64_t parts, int64_t axis) {
   expect_parts("split", parts);
   const Dim size = x.shape(axis);
   if (!sizes_hold({mod(size, parts), SizeFact::equal, 0})) {
-    throw ValueError("split: the size {} of axis {} of {} is no multiple of {}", size, axis,
+    throw ValueError("split: the size {} of axis {} of {} is not a multiple of {}", size, axis,
                      x.type().text(), parts)
         .at(Location::of_caller())
-        .hint("chunk gives a last part that is smaller, split_at any parts");
+        .hint("chunk allows a smaller last part, split_at any parts");
   }
   const Dim each = floor_div(size, parts);
   std::vector<Tensor> result;
@@ -154,8 +155,9 @@ std::vector<Tensor> split_at(const Tensor& x, std::span<const Dim> places, int64
   const auto add_until = [&](Dim end) {
     const bool is_known = begin.is_number() && end.is_number() && size.is_number();
     if (is_known && (end.number() < begin.number() || end.number() > size.number())) {
-      throw ValueError("split_at: the places [{}] do not ascend within the size {} of axis {}",
-                       fmt::join(places, ", "), size, axis)
+      throw ValueError(
+          "split_at: the indices [{}] are not in ascending order within the size {} of axis {}",
+          fmt::join(places, ", "), size, axis)
           .at(Location::of_caller());
     }
     result.push_back(slice_axis(x, axis, begin, end - begin));
@@ -250,7 +252,9 @@ Tensor tile(const Tensor& x, std::span<const int64_t> counts) {
     const size_t from_end = rank - i;
     const Dim size = from_end <= x.rank() ? x.shape(-static_cast<int64_t>(from_end)) : Dim(1);
     const int64_t count = from_end <= counts.size() ? counts[counts.size() - from_end] : 1;
-    if (count < 0) throw ValueError("tile: {} times", count).at(Location::of_caller());
+    if (count < 0)
+      throw ValueError("tile: the count is {}, expected 0 or more", count)
+          .at(Location::of_caller());
     single.append(1);
     single.append(size);
     repeated.append(count);
@@ -267,7 +271,8 @@ Tensor tile(const Tensor& x, std::initializer_list<int64_t> counts) {
 Tensor repeat(const Tensor& x, Dim count, int64_t axis) {
   const Call call("repeat", x);
   if (count.is_number() && count.number() < 0) {
-    throw ValueError("repeat: {} times", count).at(Location::of_caller());
+    throw ValueError("repeat: the count is {}, expected 0 or more", count)
+        .at(Location::of_caller());
   }
   const int64_t at = normal_axis(axis, x.rank());
   const Tensor single = expand_dims(x, at + 1);
@@ -285,16 +290,16 @@ Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis, std::optional
         .at(Location::of_caller());
   }
   if (counts.rank() != 1 || differ(counts.shape(0), size)) {
-    throw ShapeError("repeat: {} has not a count for each of {} along axis {} of {}",
+    throw ShapeError("repeat: the counts {} do not match {} elements along axis {} of {}",
                      counts.type().text(), size, axis, x.type().text())
         .at(Location::of_caller());
   }
   const Tensor ends = cumsum(counts, 0);
   if (!total) {
     if (ends.is_traced()) {
-      throw ValueError("repeat: how many there are would depend on the counts")
+      throw ValueError("repeat: the size of the result would depend on the counts")
           .at(Location::of_caller())
-          .hint("give the total");
+          .hint("pass the total");
     }
     total = same(size, Dim(0)) ? Dim(0) : Dim(max(ends).item<int64_t>());
   }
@@ -327,7 +332,8 @@ Tensor roll(const Tensor& x, std::span<const int64_t> shifts, std::span<const in
 Tensor rot90(const Tensor& x, int64_t times, int64_t from, int64_t to) {
   const Call call("rot90", x);
   if (normal_axis(from, x.rank()) == normal_axis(to, x.rank())) {
-    throw ValueError("rot90: from axis {} to axis {} of {}", from, to, x.type().text())
+    throw ValueError("rot90: cannot rotate from axis {} to axis {} of {}", from, to,
+                     x.type().text())
         .at(Location::of_caller());
   }
   switch ((times % 4 + 4) % 4) {

@@ -26,7 +26,7 @@ void infer_view_dtype(ir::Inference& in) {
   const DType to = in.attributes_as<ViewDtypeAttributes>().dtype;
   const ir::Type from = in.operands[0].without_sharding();
   if (is_key(to) || (is_boolean(to) && !is_boolean(from.dtype()))) {
-    in.fail("the bytes of {} cannot be those of {}", from.text(), name_of(to));
+    in.fail("the bytes of {} cannot be reinterpreted as {}", from.text(), name_of(to));
   }
   const int64_t given = size_of(from.dtype()), wanted = size_of(to);
   if (given == wanted) return in.give(from.with_dtype(to));
@@ -55,14 +55,14 @@ void view_dtype_now(KernelCall& call, const void*) {
 struct ReinterpretTable {
   const ir::Primitive& view_dtype =
       declare({.primitive = {.name = "view_dtype",
-                             .summary = "The same bytes as elements of another dtype; more or "
-                                        "fewer of them along the last dimension.",
+                             .summary = "The same bytes reinterpreted as another dtype; the last "
+                                        "dimension grows or shrinks.",
                              .oracle = "views of NumPy's arrays",
                              .attributes = &ir::schema_of<ViewDtypeAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kAllButKeys,
                              .infer = infer_view_dtype},
-               .rules = {.not_differentiable = "looks at bits",
+               .rules = {.not_differentiable = "reinterprets bits",
                          .batching = {[](const auto& a, auto operands, const auto&) {
                            return apply_all(ir::primitive("view_dtype"), operands, a);
                          }}},
@@ -108,7 +108,7 @@ Tensor as_strided(const Tensor& x, const Shape& shape, std::span<const int64_t> 
   const Dim count = elements.shape(0);
   const bool is_known = are_numbers(shape) && count.is_number();
   if (is_known && leads_outside(shape, strides, offset, count.number())) {
-    throw IndexError("as_strided: {} with strides [{}] from {} leads outside of {} elements",
+    throw IndexError("as_strided: {} with strides [{}] from offset {} exceeds {} elements",
                      shape.text(), fmt::join(strides, ", "), offset, count)
         .at(Location::of_caller());
   }

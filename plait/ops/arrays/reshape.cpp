@@ -43,7 +43,7 @@ void infer_convert(ir::Inference& in) {
   const DType to = in.attributes_as<ConvertAttributes>().dtype;
   const ir::Type& from = in.array();
   if (to != from.dtype() && (is_key(to) || is_key(from.dtype()))) {
-    in.fail("{} cannot become {}: keys are not numbers", from.text(), name_of(to));
+    in.fail("{} cannot be converted to {}: keys are not numbers", from.text(), name_of(to));
   }
   in.give(from.without_sharding().with_dtype(to));
 }
@@ -185,7 +185,8 @@ IndexSignature permute_signature(const ir::Inference& in) {
   for (const int64_t axis : axes) {
     if (axes.size() != rank || axis < 0 || axis >= static_cast<int64_t>(rank) ||
         seen[static_cast<size_t>(axis)]) {
-      in.fail("[{}] is no order of the axes of {}", fmt::join(axes, ", "), in.operands[0].text());
+      in.fail("[{}] is not a permutation of the axes of {}", fmt::join(axes, ", "),
+              in.operands[0].text());
     }
     seen[static_cast<size_t>(axis)] = true;
   }
@@ -237,7 +238,7 @@ struct ShapeTable {
       {.primitive = {.name = "convert",
                      .summary =
                          "The same numbers in another dtype (core/numbers/element.h says how).",
-                     .oracle = "astype of NumPy's arrays; floats to whole numbers saturate",
+                     .oracle = "astype of NumPy's arrays; floats to integers saturate",
                      .attributes = &ir::schema_of<ConvertAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_convert,
@@ -250,24 +251,24 @@ struct ShapeTable {
                    return apply_all(shape_ops().convert, operands, a);
                  }}},
        .evaluator = convert_now});
-  const ir::Primitive& broadcast =
-      declare({.primitive = {.name = "broadcast",
-                             .summary = "Sizes of 1, and dimensions in front, repeat.",
-                             .oracle = "numpy.broadcast_to",
-                             .attributes = &ir::schema_of<SizesAttributes>(),
-                             .operands = ir::exactly(1),
-                             .infer = infer_broadcast,
-                             .places = broadcast_places},
-               .rules = {.transposes = {{{},
-                                         [](const RuleContext& c, const Tensor& cotangent, size_t) {
-                                           return sum_to(cotangent, c.operand_types[0].shape());
-                                         }}},
-                         .batching = {batch_broadcast}},
-               .evaluator = broadcast_now,
-               .finds_types = true});
+  const ir::Primitive& broadcast = declare(
+      {.primitive = {.name = "broadcast",
+                     .summary = "x repeated along axes of size 1 and along new axes in front.",
+                     .oracle = "numpy.broadcast_to",
+                     .attributes = &ir::schema_of<SizesAttributes>(),
+                     .operands = ir::exactly(1),
+                     .infer = infer_broadcast,
+                     .places = broadcast_places},
+       .rules = {.transposes = {{{},
+                                 [](const RuleContext& c, const Tensor& cotangent, size_t) {
+                                   return sum_to(cotangent, c.operand_types[0].shape());
+                                 }}},
+                 .batching = {batch_broadcast}},
+       .evaluator = broadcast_now,
+       .finds_types = true});
   const ir::Primitive& reshape = declare(
       {.primitive = {.name = "reshape",
-                     .summary = "The same elements in row-major order under other sizes.",
+                     .summary = "The same elements in row-major order in another shape.",
                      .oracle = "numpy.reshape",
                      .attributes = &ir::schema_of<SizesAttributes>(),
                      .operands = ir::exactly(1),
@@ -282,7 +283,7 @@ struct ShapeTable {
        .finds_types = true});
   const ir::Primitive& permute =
       declare({.primitive = {.name = "permute",
-                             .summary = "The dimensions in another order.",
+                             .summary = "The dimensions in another order (a transpose).",
                              .oracle = "numpy.transpose",
                              .attributes = &ir::schema_of<PermuteAttributes>(),
                              .operands = ir::exactly(1),
@@ -378,7 +379,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
     }
   }
   if (open != nullptr && (known.is_number() ? same(known, Dim(0)) : !is_nonempty(known))) {
-    throw ValueError("reshape: -1 in {} could be anything: the other sizes hold no element",
+    throw ValueError("reshape: -1 in {} cannot be inferred: the other sizes have no element",
                      shape.text());
   }
   if (Trace* const trace = Trace::current()) {
@@ -405,8 +406,8 @@ Tensor permute_dims(const Tensor& x, std::span<const int64_t> axes) {
     seen[place] = true;
   }
   if (!is_order) {
-    throw ValueError("permute_dims: [{}] is no order of the axes of {}", fmt::join(axes, ", "),
-                     x.type().text())
+    throw ValueError("permute_dims: [{}] is not a permutation of the axes of {}",
+                     fmt::join(axes, ", "), x.type().text())
         .at(Location::of_caller());
   }
   return apply(shape_ops().permute, {x}, ir::Attributes::of(PermuteAttributes{std::move(order)}));

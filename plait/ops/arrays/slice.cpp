@@ -112,9 +112,9 @@ Dim padded_size(const PadAttributes& a, Dim size) {
 void check_widths(const PadAttributes& a, Location location = {}) {
   for (const Dim width : {a.before, a.after}) {
     if (!width.is_number() || width.number() >= 0) continue;
-    throw ValueError("pad: {} zeros before and {} behind along axis {}", a.before, a.after, a.axis)
+    throw ValueError("pad: {} zeros before and {} after along axis {}", a.before, a.after, a.axis)
         .at(location)
-        .hint("slice takes elements away");
+        .hint("slice removes elements");
   }
 }
 
@@ -122,7 +122,7 @@ void infer_pad(ir::Inference& in) {
   const auto& a = in.attributes_as<PadAttributes>();
   const Shape& from = in.array().shape();
   expect_axis(in, a.axis);
-  if (a.step < 1) in.fail("neighbours {} apart", a.step);
+  if (a.step < 1) in.fail("a step of {}", a.step);
   check_widths(a, in.location);
   Shape to = from;
   to.set(a.axis, padded_size(a, from.at(a.axis)));
@@ -254,9 +254,8 @@ struct SliceTable {
        .evaluator = slice_now});
   const ir::Primitive& pad = declare(
       {.primitive = {.name = "pad",
-                     .summary =
-                         "Zeros before, behind and (by a step above 1) between the elements.",
-                     .oracle = "assignment to a part of numpy.zeros",
+                     .summary = "Zeros before, after and (by a step above 1) between the elements.",
+                     .oracle = "assignment to a slice of numpy.zeros",
                      .attributes = &ir::schema_of<PadAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_pad,
@@ -268,7 +267,7 @@ struct SliceTable {
        .evaluator = pad_now});
   const ir::Primitive& concat = declare(
       {.primitive = {.name = "concat",
-                     .summary = "One after another along an axis.",
+                     .summary = "The operands concatenated along an axis.",
                      .oracle = "numpy.concatenate",
                      .attributes = &ir::schema_of<AxisAttributes>(),
                      .operands = ir::at_least(1),
@@ -310,7 +309,8 @@ Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t s
     }
   }
   if (step < 1) {
-    throw ValueError("pad_zeros: a step of {}; it is at least 1", step).at(Location::of_caller());
+    throw ValueError("pad_zeros: the step is {}, expected 1 or more", step)
+        .at(Location::of_caller());
   }
   return apply(slice_ops().pad, {x}, ir::Attributes::of(PadAttributes{at, before, after, step}));
 }
@@ -338,7 +338,7 @@ Tensor flip(const Tensor& x, int64_t axis) {
 
 Tensor concat(std::span<const Tensor> tensors, int64_t axis) {
   const Call call("concat", tensors);
-  if (tensors.empty()) throw ValueError("concat: nothing to put together");
+  if (tensors.empty()) throw ValueError("concat: expected at least one tensor");
   std::vector<DType> dtypes;
   for (const Tensor& tensor : tensors) dtypes.push_back(tensor.dtype());
   const DType dtype = promote(dtypes);
@@ -350,7 +350,7 @@ Tensor concat(std::span<const Tensor> tensors, int64_t axis) {
 
 Tensor stack(std::span<const Tensor> tensors, int64_t axis) {
   const Call call("stack", tensors);
-  if (tensors.empty()) throw ValueError("stack: nothing to put together");
+  if (tensors.empty()) throw ValueError("stack: expected at least one tensor");
   const int64_t at = normal_axis(axis, tensors[0].rank() + 1);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) parts.push_back(expand_dims(tensor, at));

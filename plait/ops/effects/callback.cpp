@@ -35,8 +35,8 @@ std::shared_ptr<const TensorFunction> kept_function(int64_t number) {
   const std::lock_guard lock(all.mutex);
   const auto place = all.functions.find(number);
   if (place != all.functions.end()) return place->second;
-  throw KeyError("this process has no function {}", number)
-      .hint("a program that calls host code runs in the process that made it");
+  throw KeyError("this process has no host function {}", number)
+      .hint("a program that calls host code runs only in the process that recorded it");
 }
 
 // Calls the function and checks that its results have these types.
@@ -44,15 +44,15 @@ std::vector<Array> called(const TensorFunction& function, std::span<const Tensor
                           std::span<const ArrayType> types) {
   const std::vector<Tensor> given = function(operands);
   if (given.size() != types.size()) {
-    throw ValueError("the function gave {} tensors instead of {}", given.size(), types.size());
+    throw ValueError("the function returned {} tensors instead of {}", given.size(), types.size());
   }
   std::vector<Array> results;
   for (size_t i = 0; i < types.size(); ++i) {
     const Array& result = given[i].array();
     if (result.dtype() != types[i].dtype || result.sizes() != types[i].sizes) {
       const auto wanted = ir::Type::array(types[i].dtype, Shape::of_sizes(types[i].sizes));
-      throw ShapeError("the function gave a {} instead of a {} (result {})", given[i].type().text(),
-                       wanted.text(), i);
+      throw ShapeError("the function returned a {} instead of a {} (result {})",
+                       given[i].type().text(), wanted.text(), i);
     }
     results.push_back(result);
   }
@@ -89,9 +89,10 @@ void call_now(KernelCall& call, const void*) {
 std::vector<Tensor> refuse_tangents(const RuleContext& context, std::span<const Tensor>) {
   const auto& results = context.attributes.as<CallbackAttributes>().results;
   if (std::ranges::any_of(results, ir::has_tangent)) {
-    throw TypeError("callback: what a function of the host gives has no derivative")
+    throw TypeError("callback: a host function has no derivative")
         .at(Location::of_caller())
-        .hint("custom_vjp and custom_jvp tell one; stop_gradient says that there is none");
+        .hint(
+            "custom_vjp and custom_jvp define one; stop_gradient treats the result as a constant");
   }
   return std::vector<Tensor>(results.size());
 }
@@ -102,7 +103,7 @@ const CallbackTable& callback_ops();
 struct CallbackTable {
   const ir::Primitive& callback = declare(
       {.primitive = {.name = "callback",
-                     .summary = "What a function of the host gives for the operands.",
+                     .summary = "The results of a host function for the operands.",
                      .oracle = "numpy.floor, for a function that rounds down",
                      .attributes = &ir::schema_of<CallbackAttributes>(),
                      .operands = ir::at_least(0),
@@ -114,14 +115,14 @@ struct CallbackTable {
                            }
                            expect_samples(in, attributes.samples);
                            if (in.operands.empty() && attributes.samples != 0) {
-                             in.fail("no operand says how many samples there are");
+                             in.fail("the number of samples does not follow from the operands");
                            }
                            const auto samples = in.operands.empty()
                                                     ? std::span<const Dim>()
                                                     : in.array(0).shape().dims().first(
                                                           static_cast<size_t>(attributes.samples));
                            for (const ir::Type& type : attributes.results) {
-                             if (!type.is_array()) in.fail("gives arrays, no {}", type.text());
+                             if (!type.is_array()) in.fail("returns arrays, not {}", type.text());
                              std::vector<Dim> dims(samples.begin(), samples.end());
                              dims.insert(dims.end(), type.shape().begin(), type.shape().end());
                              in.give(ir::Type::array(type.dtype(), Shape(dims)));

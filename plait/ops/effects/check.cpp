@@ -41,7 +41,7 @@ void check_non_finite(const Array& x, const CheckFiniteAttributes& attributes,
   if (!found) return;
   throw CheckError("{}{} has {}", attributes.label.empty() ? "x" : attributes.label,
                    sample_text(sample), found.text())
-      .hint("while DetectAnomaly lives, the operation that gave the first one is an error");
+      .hint("while a DetectAnomaly exists, the operation that produced the first one is an error");
 }
 
 // The common part of both primitives.
@@ -69,7 +69,7 @@ const CheckTable& check_ops();
 struct CheckTable {
   const ir::Primitive& check =
       declare({.primitive = check_primitive<CheckAttributes>(
-                   "check", "An error with the message where one of these is false.", kBoolean),
+                   "check", "An error with the message if any element is false.", kBoolean),
                .rules = {.not_differentiable = "has no results",
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
                            return batch_over_samples<CheckAttributes>(check_ops().check, a,
@@ -81,21 +81,20 @@ struct CheckTable {
                    look_at(operands[0], attributes, place);
                  });
                }});
-  const ir::Primitive& check_finite =
-      declare({.primitive = check_primitive<CheckFiniteAttributes>(
-                   "check_finite", "An error with the name where one of these is NaN or infinite.",
-                   kInexacts),
-               .rules = {.not_differentiable = "has no results",
-                         .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_over_samples<CheckFiniteAttributes>(
-                               check_ops().check_finite, a, operands, batched);
-                         }}},
-               .evaluator = [](KernelCall& call, const void*) {
-                 const auto& attributes = call.attributes.as<CheckFiniteAttributes>();
-                 for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
-                   check_non_finite(operands[0], attributes, place);
-                 });
-               }});
+  const ir::Primitive& check_finite = declare(
+      {.primitive = check_primitive<CheckFiniteAttributes>(
+           "check_finite", "An error with the name if any element is NaN or infinite.", kInexacts),
+       .rules = {.not_differentiable = "has no results",
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return batch_over_samples<CheckFiniteAttributes>(check_ops().check_finite, a,
+                                                                    operands, batched);
+                 }}},
+       .evaluator = [](KernelCall& call, const void*) {
+         const auto& attributes = call.attributes.as<CheckFiniteAttributes>();
+         for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
+           check_non_finite(operands[0], attributes, place);
+         });
+       }});
 };
 const CheckTable& check_ops() {
   static const CheckTable table;
@@ -107,7 +106,7 @@ const CheckTable& check_ops() {
 void check(const Tensor& condition, std::string_view message) {
   const Call call("check", condition);
   if (!is_boolean(condition.dtype())) {
-    throw TypeError("expected truth values, not {}", condition.type().text())
+    throw TypeError("expected bool, not {}", condition.type().text())
         .hint("compare: x > 0, isfinite(x)");
   }
   apply_all(check_ops().check, {&condition, 1},

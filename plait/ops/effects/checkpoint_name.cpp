@@ -11,7 +11,7 @@ namespace {
 const ir::Primitive& checkpoint_name_primitive() {
   static const ir::Primitive& primitive = declare(
       {.primitive = {.name = "checkpoint_name",
-                     .summary = "x, with a name by which it can be kept.",
+                     .summary = "x, with a name by which remat can keep it.",
                      .oracle = "x itself",
                      .attributes = &ir::schema_of<CheckpointNameAttributes>(),
                      .operands = ir::exactly(1),

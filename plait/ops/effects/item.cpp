@@ -14,8 +14,8 @@ namespace {
 Tensor one_element_of(const Tensor& x) {
   const Shape sizes = x.shape();
   if (sizes.is_static() && !same(sizes.element_count(), 1)) {
-    throw ShapeError("one element is wanted, and there are {}", sizes.element_count())
-        .hint("take one by its index, or text() to look at all");
+    throw ShapeError("expected one element, not {}", sizes.element_count())
+        .hint("select one by its index, or use text() to see all");
   }
   return sizes.rank() == 0 ? x : reshape(x, Shape());
 }

@@ -34,7 +34,7 @@ void write_to_stdout(const std::string& text) {
   const std::string line = text + "\n";
   const size_t written = std::fwrite(line.data(), 1, line.size(), stdout);
   if (written == line.size() && std::fflush(stdout) == 0) return;
-  throw IoError("print: standard output takes nothing: {}", std::strerror(errno));
+  throw IoError("print: cannot write to standard output: {}", std::strerror(errno));
 }
 
 struct InSink {
@@ -63,7 +63,7 @@ struct PrintTable {
   const ir::Primitive& print = declare(
       {.primitive = {
            .name = "print",
-           .summary = "Prints the label and the numbers; nothing comes of it.",
+           .summary = "Prints the label and the elements; has no result.",
            .oracle = "the text that tests/ops/print_test.cpp expects",
            .attributes = &ir::schema_of<PrintAttributes>(),
            .operands = ir::exactly(1),

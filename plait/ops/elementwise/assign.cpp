@@ -41,9 +41,9 @@ Tensor& operator*=(Tensor& x, const Operand& y) {
 Tensor& operator/=(Tensor& x, const Operand& y) {
   static const ir::Primitive& primitive = binary("divide");
   if (!is_inexact(x.dtype())) {
-    throw TypeError("/=: the quotients of {} are f32, which it cannot hold", x.type().text())
+    throw TypeError("/=: the quotients of {} are f32, which do not fit into it", x.type().text())
         .at(Location::of_caller())
-        .hint("x = floor_divide(x, y) stays with integers, x = x / y gives f32");
+        .hint("x = floor_divide(x, y) stays with integers, x = x / y makes it f32");
   }
   return assign(primitive, "/=", x, y);
 }

@@ -71,15 +71,14 @@ struct ComplexTable {
                                  }}}}});
   // Re(c·conj(z)) = Re(conj(c)·z).
   const ir::Primitive& conjugate = declare(
-      {.primitive =
-           of_complex("conjugate", "The imaginary part with the other sign.", "numpy.conjugate",
-                      ir::Elementwise::same, [](Complexes x) { return std::conj(x[0]); }),
+      {.primitive = of_complex("conjugate", "The conjugate.", "numpy.conjugate",
+                               ir::Elementwise::same, [](Complexes x) { return std::conj(x[0]); }),
        .rules = {.transposes = {{{}, [](const RuleContext&, const Tensor& cotangent, size_t) {
                                    return conj(cotangent);
                                  }}}}});
   const ir::Primitive& make_complex =
       declare({.primitive = {.name = "make_complex",
-                             .summary = "A complex number of its real and its imaginary part.",
+                             .summary = "The complex number with these real and imaginary parts.",
                              .oracle = "a + 1j * b of NumPy's arrays",
                              .operands = ir::exactly(2),
                              .takes = DTypeSet(DType::f32) | DType::f64,
@@ -107,7 +106,7 @@ const ComplexTable& complex_ops() {
 // True if x is complex; TypeError for keys.
 bool is_decomposable(const Tensor& x) {
   if (is_key(x.dtype())) {
-    throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());
+    throw TypeError("{} is not a number", x.type().text()).at(Location::of_caller());
   }
   return is_complex(x.dtype());
 }
@@ -138,9 +137,9 @@ Tensor make_complex(const Operand& real, const Operand& imag) {
   const Call call("make_complex", real, imag);
   const DType both = inexact(common_dtype(real, imag));
   if (is_complex(both)) {
-    throw TypeError("make_complex: the parts are real numbers")
+    throw TypeError("make_complex: the parts must be real numbers")
         .at(Location::of_caller())
-        .hint("real() and imag() give the parts of complex numbers");
+        .hint("real() and imag() return the parts of complex numbers");
   }
   const DType part = both == DType::f64 ? both : DType::f32;
   const std::vector<Tensor> parts =

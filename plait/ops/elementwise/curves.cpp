@@ -26,7 +26,7 @@ Tensor widths(std::string_view function, const Tensor& y, const Tensor& places, 
   const Dim size = y.shape(axis);
   const bool is_vector = places.rank() == 1 && !differ(places.shape(0), size);
   if (!is_vector && (places.rank() != y.rank() || differ(places.shape(axis), size))) {
-    throw ShapeError("{}: {} has not a place for each of {} along axis {} of {}", function,
+    throw ShapeError("{}: the positions {} do not match {} elements along axis {} of {}", function,
                      places.type().text(), size, axis, y.type().text())
         .at(Location::of_caller());
   }
@@ -42,7 +42,7 @@ Tensor widths(std::string_view function, const Tensor& y, const Tensor& places, 
 Tensor interp(const Tensor& x, const Tensor& places, const Tensor& values) {
   const Call call("interp", x, places, values);
   if (places.rank() != 1 || values.rank() != 1 || differ(places.shape(0), values.shape(0))) {
-    throw ShapeError("interp: {} and {} are not the places and values of points",
+    throw ShapeError("interp: positions {} and values {} must be vectors of equal length",
                      places.type().text(), values.type().text())
         .at(Location::of_caller());
   }

@@ -48,7 +48,7 @@ const ir::Primitive& binary(const Binary& declared, Rules rules = {}) {
 const ir::Primitive& bits_of(const char* name, const char* summary, const char* oracle,
                              DTypeSet takes, const ir::ScalarBody& body) {
   return binary({name, summary, oracle, takes, body},
-                {.not_differentiable = "takes no real numbers"});
+                {.not_differentiable = "does not accept real numbers"});
 }
 
 const ir::Primitive& comparison(const char* name, const char* summary, const char* oracle,
@@ -60,7 +60,7 @@ const ir::Primitive& comparison(const char* name, const char* summary, const cha
                                 .takes = takes,
                                 .elementwise = ir::Elementwise::truth,
                                 .body = body},
-                  .rules = {.not_differentiable = "gives truth values"}});
+                  .rules = {.not_differentiable = "returns booleans"}});
 }
 
 int64_t floor_quotient(Integers x) {
@@ -154,7 +154,7 @@ struct ElementwiseBinaryTable {
                           [](const Context& c) { return -(c.result() / c.operand(1)); })});
   const ir::Primitive& floor_divide =
       binary({"floor_divide",
-              "The greatest whole number not above a / b; integers by 0 give 0.",
+              "The greatest integer not above a / b; integers by 0 give 0.",
               "numpy.floor_divide",
               kReals,
               {.real = [](Reals x) { return floor_quotient(x); },
@@ -162,7 +162,7 @@ struct ElementwiseBinaryTable {
                .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] / x[1]; }}});
   const ir::Primitive& remainder =
       binary({"remainder",
-              "What floor_divide leaves: has the sign of b; integers by 0 give 0.",
+              "The remainder of floor_divide, with the sign of b; integers by 0 give 0.",
               "numpy.remainder",
               kReals,
               {.real = [](Reals x) { return remainder_of(x); },
@@ -174,8 +174,8 @@ struct ElementwiseBinaryTable {
               })});
   const ir::Primitive& power = binary(
       {"power",
-       "a to the power of b; of integers, 1/a^−b towards 0 for b < 0, and 0 for a = 0.",
-       "numpy.power; of whole numbers to negative powers 1 / aⁿ, rounded towards 0",
+       "a to the power of b; for integers and b < 0, 1/a^−b rounded towards 0, and 0 for a = 0.",
+       "numpy.power; for integers to negative powers 1 / aⁿ, rounded towards 0",
        kNumbers,
        {.real = [](Reals x) { return std::pow(x[0], x[1]); },
         .integer = power_of,
@@ -194,7 +194,7 @@ struct ElementwiseBinaryTable {
        })});
   const ir::Primitive& maximum = binary(
       {"maximum",
-       "The greater of two; NaN where either is.",
+       "The greater of a and b; NaN if either is NaN.",
        "numpy.maximum",
        kOrdered,
        {.real = [](Reals x) { return std::isnan(x[0]) || x[0] >= x[1] ? x[0] : x[1]; },
@@ -206,7 +206,7 @@ struct ElementwiseBinaryTable {
                    [](const Context& c) { return share_of_greater(c.operand(1), c.operand(0)); })});
   const ir::Primitive& minimum = binary(
       {"minimum",
-       "The less of two; NaN where either is.",
+       "The lesser of a and b; NaN if either is NaN.",
        "numpy.minimum",
        kOrdered,
        {.real = [](Reals x) { return std::isnan(x[0]) || x[0] <= x[1] ? x[0] : x[1]; },
@@ -218,7 +218,7 @@ struct ElementwiseBinaryTable {
                    [](const Context& c) { return share_of_greater(c.operand(0), c.operand(1)); })});
   const ir::Primitive& atan2 =
       binary({"atan2",
-              "The angle of the point (x, y), for y and x in this order.",
+              "The angle of the point (x, y); operands y, x.",
               "numpy.arctan2",
               kFloatings,
               {.real = [](Reals x) { return std::atan2(x[0], x[1]); }},
@@ -231,7 +231,7 @@ struct ElementwiseBinaryTable {
               })});
   const ir::Primitive& hypot = binary(
       {"hypot",
-       "√(a² + b²), without overflow on the way.",
+       "√(a² + b²), without overflow.",
        "numpy.hypot",
        kFloatings,
        {.real = [](Reals x) { return std::hypot(x[0], x[1]); }},
@@ -239,7 +239,7 @@ struct ElementwiseBinaryTable {
        Partial::of(kSecond | kResult, [](const Context& c) { return c.operand(1) / c.result(); })});
   const ir::Primitive& copysign =
       binary({"copysign",
-              "The first number with the sign of the second.",
+              "The magnitude of the first operand with the sign of the second.",
               "numpy.copysign",
               kFloatings,
               {.real = [](Reals x) { return std::copysign(x[0], x[1]); }},
@@ -267,28 +267,29 @@ struct ElementwiseBinaryTable {
                   .integer = [](Integers x) { return int64_t{x[0] <= x[1]}; },
                   .natural = [](Naturals x) { return uint64_t{x[0] <= x[1]}; }});
   const ir::Primitive& bitwise_and =
-      bits_of("bitwise_and", "The bits that both have; of bool: both.", "numpy.bitwise_and",
+      bits_of("bitwise_and", "a & b, bit by bit; for bool, logical and.", "numpy.bitwise_and",
               kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] & x[1]; }});
   const ir::Primitive& bitwise_or =
-      bits_of("bitwise_or", "The bits that either has; of bool: either.", "numpy.bitwise_or",
+      bits_of("bitwise_or", "a | b, bit by bit; for bool, logical or.", "numpy.bitwise_or",
               kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] | x[1]; }});
   const ir::Primitive& bitwise_xor = bits_of(
-      "bitwise_xor", "The bits that one of two has; of bool: one of them.", "numpy.bitwise_xor",
+      "bitwise_xor", "a ^ b, bit by bit; for bool, logical exclusive or.", "numpy.bitwise_xor",
       kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] ^ x[1]; }});
   const ir::Primitive& left_shift = bits_of(
-      "left_shift", "a · 2^b; 0 for b of the width or more, or below 0.", "numpy.left_shift",
+      "left_shift", "a · 2^b; 0 if b is below 0, or the width or more.", "numpy.left_shift",
       kIntegers,
       {.integer =
            [](Integers x) { return x[1] < 0 || x[1] > 63 ? 0 : wrapped(bits(x[0]) << x[1]); },
        .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] << x[1]; }});
   const ir::Primitive& right_shift = bits_of(
-      "right_shift", "a / 2^b towards −∞; the sign alone for b of the width or more, or below 0.",
+      "right_shift",
+      "a / 2^b rounded towards −∞; the sign alone (0 or −1) if b is below 0, or the width or more.",
       "numpy.right_shift", kIntegers,
       {.integer = [](Integers x) { return x[0] >> (x[1] < 0 || x[1] > 63 ? 63 : x[1]); },
        .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] >> x[1]; }});
   const ir::Primitive& select = declare(
       {.primitive = {.name = "select",
-                     .summary = "The second operand where the first is true, else the third.",
+                     .summary = "The second operand where the first is true, the third elsewhere.",
                      .oracle = "numpy.where",
                      .operands = ir::exactly(3),
                      .elementwise = ir::Elementwise::same,
@@ -306,7 +307,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& clamp = declare(
       {.primitive =
            {.name = "clamp",
-            .summary = "x, but not below `low` nor above `high`; operands low, x, high.",
+            .summary = "x limited to the range from low to high; operands low, x, high.",
             .oracle = "numpy.minimum of numpy.maximum",
             .operands = ir::exactly(3),
             .takes = kReals,
@@ -378,7 +379,7 @@ void expect_power(const Operand& a, const Operand& b) {
   if (b.is_tensor() || b.scalar().is_symbolic() || b.scalar().kind() != ScalarKind::integer) return;
   if (number_of(b.scalar()) >= 0 || !is_integer(common_dtype(a, b))) return;
   const auto exponent = static_cast<int64_t>(number_of(b.scalar()));
-  throw ValueError("power: integers to the negative power {}", exponent)
+  throw ValueError("power: integers cannot be raised to the negative power {}", exponent)
       .at(Location::of_caller())
       .hint(fmt::format("use a float: {}.0 as the exponent", exponent));
 }

@@ -42,7 +42,7 @@ const ir::Primitive& unary(const Unary& declared) {
                                 .elementwise = declared.result,
                                 .body = declared.body},
                   .rules = {.partials = {declared.partial},
-                            .not_differentiable = gives_truth ? "gives truth values" : ""}});
+                            .not_differentiable = gives_truth ? "returns booleans" : ""}});
 }
 
 using Context = RuleContext;
@@ -101,7 +101,7 @@ struct ElementwiseUnaryTable {
              Partial::minus_one()});
   const ir::Primitive& absolute = declare(
       {.primitive = {.name = "absolute",
-                     .summary = "|x|; that of a complex number is real.",
+                     .summary = "|x|; real for complex numbers too.",
                      .oracle = "numpy.absolute",
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
@@ -115,7 +115,7 @@ struct ElementwiseUnaryTable {
        .rules = {.tangents = {kFirst, tangent_of_absolute}}});
   const ir::Primitive& sign = declare(
       {.primitive = {.name = "sign",
-                     .summary = "−1, 0 or 1 by the sign of x; x/|x| for complex numbers.",
+                     .summary = "−1, 0 or 1, the sign of x; x/|x| for complex numbers.",
                      .oracle = "numpy.sign",
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
@@ -149,7 +149,7 @@ struct ElementwiseUnaryTable {
              Partial::of(kResult, [](const Context& c) { return -plait::square(c.result()); })});
   const ir::Primitive& sqrt =
       unary({"sqrt",
-             "The square root; NaN of negative numbers.",
+             "The square root; NaN for negative numbers.",
              "numpy.sqrt",
              kInexacts,
              {.real = [](Reals x) { return std::sqrt(x[0]); },
@@ -189,7 +189,7 @@ struct ElementwiseUnaryTable {
               .complex = [](Complexes x) { return expm1_of(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return c.result() + 1; })});
   const ir::Primitive& cbrt = unary({"cbrt",
-                                     "The cube root, real also of negative numbers.",
+                                     "The cube root, real also for negative numbers.",
                                      "numpy.cbrt",
                                      kFloatings,
                                      {.real = cube_root},
@@ -206,7 +206,7 @@ struct ElementwiseUnaryTable {
        Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
   const ir::Primitive& log2 =
       unary({"log2",
-             "The logarithm to the base of 2.",
+             "The logarithm to base 2.",
              "numpy.log2",
              kInexacts,
              {.real = [](Reals x) { return std::log2(x[0]); },
@@ -214,7 +214,7 @@ struct ElementwiseUnaryTable {
              Partial::of(kFirst,
                          [](const Context& c) { return 1 / (std::numbers::ln2 * c.operand(0)); })});
   const ir::Primitive& log10 = unary({"log10",
-                                      "The logarithm to the base of 10.",
+                                      "The logarithm to base 10.",
                                       "numpy.log10",
                                       kInexacts,
                                       {.real = [](Reals x) { return std::log10(x[0]); },
@@ -255,7 +255,7 @@ struct ElementwiseUnaryTable {
               .complex = [](Complexes x) { return std::tan(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return plait::square(c.result()) + 1; })});
   const ir::Primitive& asin = unary({"asin",
-                                     "The angle whose sine is x.",
+                                     "The inverse sine, in radians.",
                                      "numpy.arcsin",
                                      kInexacts,
                                      {.real = [](Reals x) { return std::asin(x[0]); },
@@ -264,7 +264,7 @@ struct ElementwiseUnaryTable {
                                        return plait::rsqrt(1 - plait::square(c.operand(0)));
                                      })});
   const ir::Primitive& acos = unary({"acos",
-                                     "The angle whose cosine is x.",
+                                     "The inverse cosine, in radians.",
                                      "numpy.arccos",
                                      kInexacts,
                                      {.real = [](Reals x) { return std::acos(x[0]); },
@@ -273,7 +273,7 @@ struct ElementwiseUnaryTable {
                                        return -plait::rsqrt(1 - plait::square(c.operand(0)));
                                      })});
   const ir::Primitive& atan = unary({"atan",
-                                     "The angle whose tangent is x.",
+                                     "The inverse tangent, in radians.",
                                      "numpy.arctan",
                                      kInexacts,
                                      {.real = [](Reals x) { return std::atan(x[0]); },
@@ -354,20 +354,20 @@ struct ElementwiseUnaryTable {
                return 2 * std::numbers::inv_sqrtpi * plait::exp(-plait::square(c.operand(0)));
              })});
   const ir::Primitive& floor = unary({"floor",
-                                      "The greatest whole number that is not above x.",
+                                      "The greatest integer that is not above x.",
                                       "numpy.floor",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::floor(x[0]); }},
                                       Partial::zero()});
   const ir::Primitive& ceil = unary({"ceil",
-                                     "The least whole number that is not below x.",
+                                     "The least integer that is not below x.",
                                      "numpy.ceil",
                                      kFloatings,
                                      {.real = [](Reals x) { return std::ceil(x[0]); }},
                                      Partial::zero()});
   const ir::Primitive& round =
       unary({"round",
-             "The nearest whole number, halves to even.",
+             "The nearest integer, halves to even.",
              "numpy.rint",
              kInexacts,
              {.real = [](Reals x) { return std::nearbyint(x[0]); },
@@ -377,14 +377,14 @@ struct ElementwiseUnaryTable {
                   }},
              Partial::zero()});
   const ir::Primitive& trunc = unary({"trunc",
-                                      "The whole part.",
+                                      "x rounded towards 0.",
                                       "numpy.trunc",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::trunc(x[0]); }},
                                       Partial::zero()});
   const ir::Primitive& stop_gradient = declare(
       {.primitive = {.name = "stop_gradient",
-                     .summary = "x, as if it depended on nothing.",
+                     .summary = "x, treated as a constant by derivatives.",
                      .oracle = "x itself",
                      .operands = ir::exactly(1),
                      .takes = kAllButKeys,
@@ -394,7 +394,7 @@ struct ElementwiseUnaryTable {
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   const ir::Primitive& is_nan =
       unary({"is_nan",
-             "Whether x is not a number.",
+             "Whether x is NaN.",
              "numpy.isnan",
              kInexacts,
              {.real = [](Reals x) { return std::isnan(x[0]) ? 1. : 0.; },
@@ -429,7 +429,7 @@ struct ElementwiseUnaryTable {
              Partial::zero(),
              ir::Elementwise::truth});
   const ir::Primitive& bitwise_not = unary({"bitwise_not",
-                                            "Every bit turned; of bool: not x.",
+                                            "All bits inverted; for bool, not x.",
                                             "numpy.invert",
                                             kIntegers,
                                             {.integer = [](Integers x) { return ~x[0]; }},

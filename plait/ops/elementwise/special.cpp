@@ -58,7 +58,7 @@ struct SpecialTable {
            })}}});
   const ir::Primitive& erfinv = declare_function(
       1, {"erfinv",
-          "The number whose erf is x; NaN beyond −1 and 1.",
+          "The inverse of erf; NaN outside of [−1, 1].",
           "scipy.special.erfinv",
           kFloatings,
           {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
@@ -83,7 +83,7 @@ struct SpecialTable {
                kFirst, [](const Context& c) { return plait::polygamma(1, c.operand(0)); })}}});
   const ir::Primitive& polygamma = declare_function(
       2, {"polygamma",
-          "The n-th derivative of digamma at x; operands n, a whole number, and x.",
+          "The n-th derivative of digamma at x; operands n, an integer, and x.",
           "mpmath.psi",
           kFloatings,
           {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
@@ -92,7 +92,7 @@ struct SpecialTable {
                         })}}});
   const ir::Primitive& logaddexp = declare_function(
       2, {"logaddexp",
-          "log(e^a + e^b), without overflow on the way.",
+          "log(e^a + e^b), without overflow.",
           "numpy.logaddexp",
           kFloatings,
           {.real = log_add_exp},
@@ -104,7 +104,7 @@ struct SpecialTable {
                })}}});
   const ir::Primitive& fmod = declare_function(
       2, {"fmod",
-          "What a / b leaves when rounded towards 0: has the sign of a; integers by 0 give 0.",
+          "The remainder of a / b rounded towards 0, with the sign of a; integers by 0 give 0.",
           "numpy.fmod",
           kReals,
           {.real = [](Reals x) { return std::fmod(x[0], x[1]); },
@@ -119,10 +119,10 @@ struct SpecialTable {
                            "numpy.nextafter",
                            kFloatings,
                            {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
-                           {.not_differentiable = "is a step from one number to the next"}});
+                           {.not_differentiable = "steps from one number to the next"}});
   const ir::Primitive& logaddexp2 = declare_function(
       2, {"logaddexp2",
-          "log₂(2^a + 2^b), without overflow on the way.",
+          "log₂(2^a + 2^b), without overflow.",
           "numpy.logaddexp2",
           kFloatings,
           {.real = log_add_exp2},
@@ -145,7 +145,7 @@ struct SpecialTable {
                Partial::of(kFirst, [](const Context& c) { return -log(c.operand(0)) - 1; })}}});
   const ir::Primitive& ldexp = declare_function(
       2, {"ldexp",
-          "x times 2^e, rounded once; e is a whole number.",
+          "x times 2^e, rounded once; e is an integer.",
           "numpy.ldexp",
           kFloatings,
           {.real = [](Reals x) { return special::times_power_of_2(x[0], x[1]); }},
@@ -154,27 +154,27 @@ struct SpecialTable {
                Partial::zero()}}});
   const ir::Primitive& exponent = declare_function(
       1, {"exponent",
-          "The whole number e for which x = m 2^e with ½ ≤ |m| < 1; 0 for 0, infinities and NaN.",
+          "The integer e for which x = m 2^e with ½ ≤ |m| < 1; 0 for 0, infinities and NaN.",
           "numpy.frexp",
           kFloatings,
           {.real = [](Reals x) { return special::exponent(x[0]); }},
-          {.not_differentiable = "gives whole numbers"}});
+          {.not_differentiable = "returns integers"}});
   const ir::Primitive& gcd =
       declare_function(2, {"gcd",
-                           "The greatest whole number that divides both; 0 of two zeros.",
+                           "The greatest common divisor; 0 for two zeros.",
                            "numpy.gcd",
                            kIntegers,
                            {.integer = [](Integers x) { return common_divisor(x[0], x[1]); },
                             .natural = [](Naturals x) { return common_divisor(x[0], x[1]); }},
-                           {.not_differentiable = "gives integers"}});
+                           {.not_differentiable = "returns integers"}});
   const ir::Primitive& lcm =
       declare_function(2, {"lcm",
-                           "The least whole number that both divide; 0 where one is 0.",
+                           "The least common multiple; 0 if one is 0.",
                            "numpy.lcm",
                            kIntegers,
                            {.integer = [](Integers x) { return common_multiple(x[0], x[1]); },
                             .natural = [](Naturals x) { return common_multiple(x[0], x[1]); }},
-                           {.not_differentiable = "gives integers"}});
+                           {.not_differentiable = "returns integers"}});
 };
 const SpecialTable& special_ops() {
   static const SpecialTable table;
@@ -269,7 +269,7 @@ Tensor ldexp(const Operand& x, const Operand& exponent) {
   const Call call("ldexp", x, exponent);
   const DType given = tensor_from(exponent).dtype();
   if (!is_integer(given) && !is_boolean(given)) {
-    throw TypeError("ldexp: the exponent is {}, not a whole number", name_of(given))
+    throw TypeError("ldexp: the exponent is {}, not an integer", name_of(given))
         .at(Location::of_caller());
   }
   const Tensor number = tensor_from(x);
@@ -337,7 +337,7 @@ Tensor logit(const Operand& x) {
   const Call call("logit", x);
   const Tensor tensor = tensor_from(x);
   if (is_complex(tensor.dtype())) {
-    throw TypeError("logit: takes real numbers").at(Location::of_caller());
+    throw TypeError("logit: expected real numbers").at(Location::of_caller());
   }
   return blockwise({tensor}, [](std::span<const Tensor> operands) {
     const Tensor p = astype(operands[0], inexact(operands[0].dtype()));

@@ -26,9 +26,9 @@ constexpr Reads kThree = kBoth | kThird;
 
 // Throws the error for a partial derivative that is not implemented.
 Tensor missing(const char* function, const char* by) {
-  throw ValueError("{}: has no derivative by {}", function, by)
+  throw ValueError("{}: has no derivative with respect to {}", function, by)
       .at(Location::of_caller())
-      .hint("stop_gradient lets it be a constant");
+      .hint("stop_gradient treats it as a constant");
 }
 
 // x, but `otherwise` where the factor is 0, so that 0 · ∞ does not occur.
@@ -81,19 +81,19 @@ struct SpecialFunctionTable {
                                        2 * std::numbers::inv_sqrtpi;
              return where(is_large, series * std::numbers::inv_sqrtpi, difference);
            })}}});
-  const ir::Primitive& ndtr =
-      declare_function(1, {"ndtr",
-                           "The share of the standard normal distribution below x.",
-                           "mpmath.erfc, scipy.special.ndtr at the infinities",
-                           kFloatings,
-                           {.real = [](Reals x) { return special::normal_cdf(x[0]); }},
-                           {.partials = {Partial::of(kFirst, [](const Context& c) {
-                              return std::numbers::inv_sqrtpi / std::numbers::sqrt2 *
-                                     plait::exp(-0.5 * square(c.operand(0)));
-                            })}}});
+  const ir::Primitive& ndtr = declare_function(
+      1, {"ndtr",
+          "The cumulative distribution function of the standard normal distribution.",
+          "mpmath.erfc, scipy.special.ndtr at the infinities",
+          kFloatings,
+          {.real = [](Reals x) { return special::normal_cdf(x[0]); }},
+          {.partials = {Partial::of(kFirst, [](const Context& c) {
+             return std::numbers::inv_sqrtpi / std::numbers::sqrt2 *
+                    plait::exp(-0.5 * square(c.operand(0)));
+           })}}});
   const ir::Primitive& log_ndtr = declare_function(
       1, {"log_ndtr",
-          "The logarithm of the share of the standard normal distribution below x.",
+          "The logarithm of ndtr.",
           "mpmath.erfc, scipy.special.log_ndtr at the infinities",
           kFloatings,
           {.real = [](Reals x) { return special::log_normal_cdf(x[0]); }},
@@ -110,7 +110,7 @@ struct SpecialFunctionTable {
            })}}});
   const ir::Primitive& ndtri = declare_function(
       1, {"ndtri",
-          "The number below which the share p of the standard normal distribution lies.",
+          "The inverse of ndtr, the quantile function of the standard normal distribution.",
           "scipy.special.ndtri",
           kFloatings,
           {.real = [](Reals x) { return special::normal_quantile(x[0]); }},
@@ -194,7 +194,7 @@ struct SpecialFunctionTable {
                      })}}});
   const ir::Primitive& gammainc_grad_a = declare_function(
       2, {"gammainc_grad_a",
-          "The derivative of gammainc by a; operands a and x.",
+          "The derivative of gammainc with respect to a; operands a and x.",
           "differences of mpmath.hyp1f1 in 80 digits",
           kFloatings,
           {.real = [](Reals x) { return special::gamma_p_da(x[0], x[1]); }},
@@ -204,22 +204,21 @@ struct SpecialFunctionTable {
                  return by_shape_of_gamma(density_of_gamma(c), c.operand(0), c.operand(1));
                })}}});
   const ir::Primitive& random_gamma_grad = declare_function(
-      2,
-      {"random_gamma_grad",
-       "How a draw x of the gamma distribution of shape a moves with a, the share below it held.",
-       "differences of mpmath.hyp1f1 in 80 digits",
-       kFloatings,
-       {.real = [](Reals x) { return special::gamma_quantile_da(x[0], x[1]); }},
-       {.partials = {
-            Partial::of({}, [](const Context&) { return missing("random_gamma_grad", "a"); }),
-            Partial::of(kBothAndResult, [](const Context& c) {
-              const Tensor &a = c.operand(0), &x = c.operand(1);
-              return plait::digamma(a) - log(x) - c.result() * ((a - 1) / x - 1);
-            })}}});
+      2, {"random_gamma_grad",
+          "The derivative of a sample x of the gamma distribution of shape a with respect to a.",
+          "differences of mpmath.hyp1f1 in 80 digits",
+          kFloatings,
+          {.real = [](Reals x) { return special::gamma_quantile_da(x[0], x[1]); }},
+          {.partials = {
+               Partial::of({}, [](const Context&) { return missing("random_gamma_grad", "a"); }),
+               Partial::of(kBothAndResult, [](const Context& c) {
+                 const Tensor &a = c.operand(0), &x = c.operand(1);
+                 return plait::digamma(a) - log(x) - c.result() * ((a - 1) / x - 1);
+               })}}});
   const ir::Primitive& gammainc = declare_function(
       2,
       {"gammainc",
-       "The share of the gamma distribution of shape a below x; operands a and x.",
+       "The regularised lower incomplete gamma function; operands a and x.",
        "mpmath.hyp1f1, scipy.special.gammainc at the limits",
        kFloatings,
        {.real = [](Reals x) { return special::gamma_p(x[0], x[1]); }},
@@ -231,7 +230,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& gammaincc = declare_function(
       2,
       {"gammaincc",
-       "The share of the gamma distribution of shape a above x; operands a and x.",
+       "The regularised upper incomplete gamma function; operands a and x.",
        "mpmath.gammainc, scipy.special.gammaincc at the limits",
        kFloatings,
        {.real = [](Reals x) { return special::gamma_q(x[0], x[1]); }},
@@ -258,7 +257,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& betainc_grad_a = declare_function(
       3,
       {"betainc_grad_a",
-       "The derivative of betainc by a; operands a, b and x.",
+       "The derivative of betainc with respect to a; operands a, b and x.",
        "differences of mpmath.betainc in 80 digits",
        kFloatings,
        {.real = [](Reals x) { return special::betainc_da(x[0], x[1], x[2]); }},
@@ -270,7 +269,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& betainc_grad_b = declare_function(
       3,
       {"betainc_grad_b",
-       "The derivative of betainc by b; operands a, b and x.",
+       "The derivative of betainc with respect to b; operands a, b and x.",
        "differences of mpmath.betainc in 80 digits",
        kFloatings,
        {.real = [](Reals x) { return special::betainc_db(x[0], x[1], x[2]); }},
@@ -282,7 +281,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& betainc = declare_function(
       3,
       {"betainc",
-       "The share of the beta distribution of shapes a and b below x; operands a, b and x.",
+       "The regularised incomplete beta function; operands a, b and x.",
        "mpmath.betainc, scipy.special.betainc at the limits",
        kFloatings,
        {.real = [](Reals x) { return special::betainc_value(x[0], x[1], x[2]); }},
@@ -373,7 +372,7 @@ Tensor betainc(const Operand& a, const Operand& b, const Operand& x) {
 Tensor multigammaln(const Operand& a, int64_t order) {
   const Call call("multigammaln", a);
   if (order < 1) {
-    throw ValueError("multigammaln: of matrices of order {}, which is below 1", order)
+    throw ValueError("multigammaln: the order is {}, expected 1 or more", order)
         .at(Location::of_caller());
   }
   const Tensor tensor = tensor_from(a);

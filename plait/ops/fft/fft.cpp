@@ -19,7 +19,7 @@ namespace {
 int64_t axis_from_front(std::string_view function, const Tensor& x, int64_t axis) {
   const auto rank = static_cast<int64_t>(x.rank());
   if (axis < -rank || axis >= rank) {
-    throw IndexError("{}: axis {} of {}", function, axis, x.type().text())
+    throw IndexError("{}: axis {} is out of range for {}", function, axis, x.type().text())
         .at(Location::of_caller());
   }
   return axis < 0 ? axis + rank : axis;
@@ -39,24 +39,24 @@ Tensor as_complex(const Tensor& x) {
 
 Tensor as_real(std::string_view function, const Tensor& x) {
   if (!is_complex(x.dtype())) return in_single_or_double(x);
-  throw TypeError("{}: takes real numbers, not {}", function, x.type().text())
+  throw TypeError("{}: expected real numbers, not {}", function, x.type().text())
       .at(Location::of_caller());
 }
 
 // Truncates, or pads with zeros at the end.
 Tensor resized(std::string_view function, const Tensor& x, int64_t axis, Length n) {
   if (n && *n < 1) {
-    throw ValueError("{}: a length of {}", function, *n).at(Location::of_caller());
+    throw ValueError("{}: the length is {}, expected 1 or more", function, *n)
+        .at(Location::of_caller());
   }
   if (!n && same(x.shape(axis), Dim(0))) {
-    throw ValueError("{}: {} has nothing along axis {}", function, x.type().text(), axis)
+    throw ValueError("{}: {} is empty along axis {}", function, x.type().text(), axis)
         .at(Location::of_caller());
   }
   if (!n || same(x.shape(axis), Dim(*n))) return x;
   const Dim size = x.shape(axis);
   if (!size.is_number()) {
-    throw ValueError("{}: from a length of {} to one of {}: which is longer is not known", function,
-                     size, *n)
+    throw ValueError("{}: cannot decide whether the length {} or {} is longer", function, size, *n)
         .at(Location::of_caller());
   }
   if (size.number() > *n) return slice(x, axis, {.stop = *n});
@@ -87,7 +87,8 @@ Tensor inverse_real_transform(std::string_view function, const Tensor& x, Length
   const int64_t at = axis_from_front(function, x, axis);
   const Dim size = n ? Dim(*n) : (x.shape(at) - 1) * 2;
   if (size.is_number() && size.number() < 1) {
-    throw ValueError("{}: {} to a length of {}", function, x.type().text(), size)
+    throw ValueError("{}: the length of the result of {} is {}, expected 1 or more", function,
+                     x.type().text(), size)
         .at(Location::of_caller());
   }
   const Length half = n ? Length(*n / 2 + 1) : Length();
@@ -118,8 +119,7 @@ struct Plan {
       lengths.push_back(given.empty() || given[i] == -1 ? Length() : Length(given[i]));
     }
     if (count == 0) {
-      throw ValueError("{}: {} has no axis to go along", function, x.type().text())
-          .at(Location::of_caller());
+      throw ValueError("{}: {} has no axes", function, x.type().text()).at(Location::of_caller());
     }
   }
 };
@@ -177,11 +177,13 @@ Tensor rolled(std::string_view function, Tensor x, const AxisList& axes, bool up
 
 void expect_frequencies(std::string_view function, int64_t n, double spacing, DType dtype) {
   if (!is_floating(dtype)) {
-    throw TypeError("{}: frequencies are floating numbers, not {}", function, name_of(dtype))
+    throw TypeError("{}: frequencies are floating-point numbers, not {}", function, name_of(dtype))
         .at(Location::of_caller());
   }
   if (n > 0 && spacing != 0 && std::isfinite(spacing)) return;
-  throw ValueError("{}: of {} samples, {} apart", function, n, spacing).at(Location::of_caller());
+  throw ValueError("{}: cannot compute the frequencies of {} samples at a distance of {}", function,
+                   n, spacing)
+      .at(Location::of_caller());
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ Tensor value_like(std::string_view function, const Tensor& x, const Operand& val
                           : value.is_tensor() ? kind_of_numbers(value.tensor().dtype())
                                               : value.scalar().kind();
   if (!has_key && kind <= kind_of_numbers(to)) return value.as(to);
-  const std::string given = value.is_tensor() ? value.tensor().type().text() : "the number given";
+  const std::string given = value.is_tensor() ? value.tensor().type().text() : "the given number";
   throw TypeError("{}: {} does not fit into {}, which stays {}", function, given, x.type().text(),
                   name_of(to))
       .at(Location::of_caller())

@@ -18,14 +18,14 @@ namespace {
 
 void check_axes(const ir::Inference& in, const GatherAttributes& a, size_t first) {
   const int64_t rank = in.operands[0].rank();
-  if (a.batch < 0 || a.batch > rank) in.fail("{} dimensions of batch in {}", a.batch, rank);
+  if (a.batch < 0 || a.batch > rank) in.fail("{} batch dimensions of {} dimensions", a.batch, rank);
   if (a.axes.size() != in.operands.size() - first) {
     in.fail("{} axes, but {} arrays of indices", a.axes.size(), in.operands.size() - first);
   }
   for (size_t i = 0; i < a.axes.size(); ++i) {
     const int64_t least = i == 0 ? a.batch : a.axes[i - 1] + 1;
     if (a.axes[i] >= least && a.axes[i] < rank) continue;
-    in.fail("[{}] are no axes of {} behind {} of batch, in ascending order",
+    in.fail("[{}] are not axes of {} in ascending order, after {} batch dimensions",
             fmt::join(a.axes, ", "), in.operands[0].text(), a.batch);
   }
 }
@@ -56,12 +56,12 @@ std::vector<Tensor> batch_gather(const ir::Attributes& attributes, std::span<con
 
 void infer_nonzero(ir::Inference& in) {
   in.expect_array(0, kAllButKeys);
-  in.give(ir::Type::array(DType::i64, {in.operands[0].rank(), in.born("k")}));
+  in.give(ir::Type::array(DType::i64, {in.operands[0].rank(), in.new_size("k")}));
 }
 
 std::vector<Tensor> refuse_batch(const ir::Attributes&, std::span<const Tensor> operands,
                                  const std::vector<bool>&) {
-  throw ValueError("nonzero: each part of {} along the mapped axis would give another size",
+  throw ValueError("nonzero: each sample of {} along the mapped axis could have another size",
                    operands[0].type().text())
       .at(Location::of_caller())
       .hint("where(mask, a, b) keeps sizes; so does x.at(mask).set(a number)");
@@ -70,7 +70,7 @@ std::vector<Tensor> refuse_batch(const ir::Attributes&, std::span<const Tensor> 
 struct GatherTable {
   const ir::Primitive& gather =
       declare({.primitive = {.name = "gather",
-                             .summary = "The rows that integers name.",
+                             .summary = "The rows selected by integer indices.",
                              .oracle = "indexing of NumPy's arrays",
                              .attributes = &ir::schema_of<GatherAttributes>(),
                              .operands = ir::at_least(2),
@@ -78,15 +78,15 @@ struct GatherTable {
                              .effects = effects_of_places},
                .rules = {.transposes = {{{.operands = ~1U}, transpose_gather}},
                          .batching = {batch_gather}}});
-  const ir::Primitive& nonzero = declare(
-      {.primitive = {.name = "nonzero",
-                     .summary = "Where the elements are that are not 0, in row-major order: "
-                                "a row of coordinates for each axis.",
-                     .oracle = "numpy.nonzero",
-                     .operands = ir::exactly(1),
-                     .takes = kAllButKeys,
-                     .infer = infer_nonzero},
-       .rules = {.not_differentiable = "gives places", .batching = {refuse_batch}}});
+  const ir::Primitive& nonzero =
+      declare({.primitive = {.name = "nonzero",
+                             .summary = "The indices of nonzero elements, in row-major order: a "
+                                        "row of coordinates for each axis.",
+                             .oracle = "numpy.nonzero",
+                             .operands = ir::exactly(1),
+                             .takes = kAllButKeys,
+                             .infer = infer_nonzero},
+               .rules = {.not_differentiable = "returns indices", .batching = {refuse_batch}}});
 };
 const GatherTable& gather_ops() {
   static const GatherTable table;

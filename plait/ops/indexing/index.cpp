@@ -22,7 +22,7 @@ Index::Index(const Slice& slice)
     : choice_(SymbolicSlice{cut_off(slice.start), cut_off(slice.stop), slice.step}) {}
 
 void Index::refuse_number() {
-  throw IndexError("an index beyond 63 bits is out of range for any axis")
+  throw IndexError("an index of more than 63 bits is out of range for any axis")
       .at(Location::of_caller());
 }
 

@@ -149,21 +149,21 @@ const ir::Primitive& scatter(const char* name, const char* summary, const char* 
 
 struct ScatterTable {
   const ir::Primitive& set = scatter<Combine::set>(
-      "scatter_set", "The array with rows that others replace; the last one to a row stays.",
+      "scatter_set", "The array with rows replaced by others; the last one for a row wins.",
       "assignment to rows of NumPy's arrays, one after another", kAllDTypes,
       {.transposes = {{kIndices, transpose_set}}});
   const ir::Primitive& add = scatter<Combine::add>(
-      "scatter_add", "The array with others added to its rows.", "numpy.add, row after row",
+      "scatter_add", "The array with other rows added to its rows.", "numpy.add, row after row",
       kNumbers, {.transposes = {{kIndices, transpose_add}}});
   const ir::Primitive& multiply = scatter<Combine::multiply>(
-      "scatter_multiply", "The array with its rows multiplied by others.",
+      "scatter_multiply", "The array with its rows multiplied by other rows.",
       "numpy.multiply, row after row", kNumbers, {.tangents = {kAll, tangents_of_product}});
   const ir::Primitive& minimum = scatter<Combine::minimum>(
-      "scatter_minimum", "The less of an array's rows and others; NaN where either is.",
+      "scatter_minimum", "The lesser of an array's rows and other rows; NaN if either is NaN.",
       "numpy.minimum, row after row", kOrdered,
       {.tangents = {kAll | Reads::result(), tangents_of_extreme}});
   const ir::Primitive& maximum = scatter<Combine::maximum>(
-      "scatter_maximum", "The greater of an array's rows and others; NaN where either is.",
+      "scatter_maximum", "The greater of an array's rows and other rows; NaN if either is NaN.",
       "numpy.maximum, row after row", kOrdered,
       {.tangents = {kAll | Reads::result(), tangents_of_extreme}});
 

@@ -45,7 +45,7 @@ struct Segments {
           .at(Location::of_caller());
     }
     if (!takes.contains(x.dtype())) {
-      throw TypeError("{}: takes {}, not {}", function, takes.text(), x.type().text())
+      throw TypeError("{}: expected {}, not {}", function, takes.text(), x.type().text())
           .at(Location::of_caller());
     }
     if (ids.rank() != 1 || x.rank() == 0 || differ(x.shape(0), ids.shape(0))) {
@@ -58,9 +58,9 @@ struct Segments {
 
   static Dim greatest_and_one(std::string_view function, const Tensor& places) {
     if (places.is_traced()) {
-      throw ValueError("{}: how many groups there are would depend on the ids", function)
+      throw ValueError("{}: the number of groups would depend on the ids", function)
           .at(Location::of_caller())
-          .hint("give the count");
+          .hint("pass the count");
     }
     return same(places.shape(0), Dim(0)) ? Dim(0) : Dim(max(places).item<int64_t>() + 1);
   }
@@ -84,17 +84,17 @@ void expect_ragged(const ir::Inference& in, int64_t first_rank, int64_t second_r
   in.expect_array(2, kIntegers);
   const ir::Type &a = in.operands[0], &b = in.operands[1], &sizes = in.operands[2];
   if (a.dtype() != b.dtype()) {
-    in.fail("takes operands of one dtype, not {} and {}", a.text(), b.text());
+    in.fail("expected operands of one dtype, not {} and {}", a.text(), b.text());
   }
   if (a.rank() == first_rank && b.rank() == second_rank && sizes.rank() == 1) return;
-  throw ShapeError("{}: takes ranks {}, {} and 1, not {}, {} and {}", in.primitive.name, first_rank,
-                   second_rank, a.text(), b.text(), sizes.text())
+  throw ShapeError("{}: expected ranks {}, {} and 1, not {}, {} and {}", in.primitive.name,
+                   first_rank, second_rank, a.text(), b.text(), sizes.text())
       .at(in.location);
 }
 
 void expect_fit(const ir::Inference& in, Dim a, Dim b) {
   if (same(a, b)) return;
-  throw ShapeError("{}: {}, {} and {} do not fit: {} ≠ {}", in.primitive.name,
+  throw ShapeError("{}: the sizes of {}, {} and {} do not match: {} ≠ {}", in.primitive.name,
                    in.operands[0].text(), in.operands[1].text(), in.operands[2].text(), a, b)
       .at(in.location);
 }
@@ -167,8 +167,8 @@ ir::Effects may_fail(const ir::Instruction&) { return {.may_fail = true}; }
 struct RaggedTable {
   const ir::Primitive& dot = declare(
       {.primitive = {.name = "ragged_dot",
-                     .summary = "Each group of rows times a matrix of its own; operands rows, "
-                                "matrices, and how many rows each group has.",
+                     .summary = "Each group of consecutive rows times its own matrix; operands "
+                                "rows, matrices, and the number of rows of each group.",
                      .oracle = "numpy.matmul of each group",
                      .operands = ir::exactly(3),
                      .takes = kNumbers,
@@ -187,8 +187,8 @@ struct RaggedTable {
                  .batching = {batch_ragged_dot}}});
   const ir::Primitive& outer = declare(
       {.primitive = {.name = "ragged_outer",
-                     .summary = "For each group the product of its rows of two operands, the first "
-                                "transposed; operands, and how many rows each group has.",
+                     .summary = "For each group of rows the product aᵀ b; operands a, b, and the "
+                                "number of rows of each group.",
                      .oracle = "numpy.matmul of each group",
                      .operands = ir::exactly(3),
                      .takes = kNumbers,

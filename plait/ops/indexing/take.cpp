@@ -52,7 +52,7 @@ AlongAxis within(std::string_view function, const Tensor& x, int64_t axis, const
   expect_integers(function, index);
   const Shape from = x.shape(), shape = index.shape();
   if (shape.rank() != from.rank()) {
-    throw ShapeError("{}: the index {} has not the rank of {}", function, index.type().text(),
+    throw ShapeError("{}: the index {} and {} differ in rank", function, index.type().text(),
                      x.type().text())
         .at(Location::of_caller());
   }
@@ -125,13 +125,13 @@ std::vector<Index> part_indices(std::string_view function, const Tensor& x, cons
   }
   for (const Dim size : sizes) {
     if (!size.is_number() || size.number() >= 0) continue;
-    throw ValueError("{}: a size of {}", function, size).at(Location::of_caller());
+    throw ValueError("{}: the size {} is negative", function, size).at(Location::of_caller());
   }
   std::vector<std::optional<Tensor>> places(x.rank());
   size_t first = x.rank(), last = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = axis_of(axes[i], x.rank());
-    if (places[axis]) throw ValueError("{}: axis {} is there twice", function, axis);
+    if (places[axis]) throw ValueError("{}: axis {} appears twice", function, axis);
     places[axis] = places_from(starts[static_cast<int64_t>(i)], sizes[i], x.shape()[axis]);
     first = std::min(first, axis);
     last = std::max(last, axis);
@@ -159,8 +159,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
   const Call call("take_along_axis", x, indices);
   expect_integers("take_along_axis", indices);
   if (indices.rank() != x.rank()) {
-    throw ShapeError("take_along_axis: the indices {} have not the rank of {}",
-                     indices.type().text(), x.type().text())
+    throw ShapeError("take_along_axis: the indices {} and {} differ in rank", indices.type().text(),
+                     x.type().text())
         .at(Location::of_caller());
   }
   const size_t at = axis_of(axis, x.rank());
@@ -242,9 +242,9 @@ Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& index, const 
   const Call call("scatter_reduce", x, index, source);
   const bool is_mean = reduction == ScatterReduction::mean;
   if (is_mean && !is_inexact(x.dtype())) {
-    throw TypeError("scatter_reduce: {} has no means", x.type().text())
+    throw TypeError("scatter_reduce: means of {} are not supported", x.type().text())
         .at(Location::of_caller())
-        .hint("astype(x, DType::f32) has");
+        .hint("convert it: astype(x, DType::f32)");
   }
   const auto combine = [&](Combine how, const Tensor& to, const Operand& what) {
     return combine_along("scatter_reduce", how, to, axis, index, what);
@@ -264,7 +264,7 @@ Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Opera
   const Call call("index_add", x, index, source);
   expect_integers("index_add", index);
   if (index.rank() != 1) {
-    throw ShapeError("index_add: the index {} is no vector", index.type().text())
+    throw ShapeError("index_add: the index {} is not a vector", index.type().text())
         .at(Location::of_caller());
   }
   const Tensor value = value_like("index_add", x, source);
@@ -291,14 +291,16 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> padding) {
   const Call call("embedding", ids, table);
   if (table.rank() == 0) {
-    throw ShapeError("embedding: {} is no table", table.type().text()).at(Location::of_caller());
+    throw ShapeError("embedding: {} is not a table, a matrix", table.type().text())
+        .at(Location::of_caller());
   }
   const Tensor rows = take(table, ids, 0);
   if (!padding) return rows;
   const Dim count = table.shape(0), row = *padding < 0 ? count + *padding : Dim(*padding);
   if (row.is_number() && count.is_number() &&
       (row.number() < 0 || row.number() >= count.number())) {
-    throw IndexError("embedding: the padding {} is no row of {}", *padding, table.type().text())
+    throw IndexError("embedding: the padding index {} is out of range for {}", *padding,
+                     table.type().text())
         .at(Location::of_caller());
   }
   const Tensor places = astype(ids, DType::i64);
@@ -329,7 +331,7 @@ Tensor slice_update(const Tensor& x, const Tensor& part, const Tensor& starts,
                     const std::vector<int64_t>& axes) {
   const Call call("slice_update", x, part, starts);
   if (part.rank() != x.rank()) {
-    throw ShapeError("slice_update: {} has not the rank of {}", part.type().text(), x.type().text())
+    throw ShapeError("slice_update: {} and {} differ in rank", part.type().text(), x.type().text())
         .at(Location::of_caller());
   }
   std::vector<Dim> sizes;

@@ -145,8 +145,8 @@ std::vector<Tensor> batch_update_slice(const ir::Attributes& attributes,
 struct UpdateSliceTable {
   const ir::Primitive& update_slice = declare(
       {.primitive = {.name = "update_slice",
-                     .summary = "The first with the second in place of the elements that start, "
-                                "start + step, … along each axis take.",
+                     .summary = "The first operand with the elements start, start + step, … along "
+                                "each axis replaced by the second.",
                      .oracle = "assignment at numpy.ix_",
                      .attributes = &ir::schema_of<UpdateSliceAttributes>(),
                      .operands = ir::exactly(2),

@@ -8,7 +8,8 @@ namespace plait {
 
 void expect_axis(const ir::Inference& in, int64_t axis, size_t operand) {
   if (axis >= 0 && axis < in.operands[operand].rank()) return;
-  throw IndexError("{}: axis {} of {}", in.primitive.name, axis, in.operands[operand].text())
+  throw IndexError("{}: axis {} is out of range for {}", in.primitive.name, axis,
+                   in.operands[operand].text())
       .at(in.location);
 }
 
@@ -30,7 +31,7 @@ bool is_nonempty(Dim size) {
 
 void expect_nonempty(std::string_view function, const Tensor& x, Dim size) {
   if (is_nonempty(size)) return;
-  throw ShapeError("{}: a size of 0 in {}", function, x.type().text()).at(Location::of_caller());
+  throw ShapeError("{}: {} has a size of 0", function, x.type().text()).at(Location::of_caller());
 }
 
 int64_t normal_axis(int64_t axis, size_t rank) { return static_cast<int64_t>(axis_of(axis, rank)); }

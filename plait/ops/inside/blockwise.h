@@ -1,6 +1,6 @@
 // Evaluation of compositions block by block. Between the operations of a composition, intermediate
 // results of large tensors would go through main memory; blocks stay in the nearest caches. In a
-// trace, or if a tape records, the whole tensors are passed to the function at once.
+// trace, or if a tape records, the function receives the whole tensors.
 #pragma once
 
 #include <initializer_list>

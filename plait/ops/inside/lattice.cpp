@@ -114,7 +114,8 @@ void walk_now(KernelCall& call, const void*) {
 void infer_lattice(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
   if (in.operands[0].rank() < 2) {
-    throw ShapeError("{}: {} has no steps and states", in.primitive.name, in.operands[0].text())
+    throw ShapeError("{}: {} has no dimensions for steps and states", in.primitive.name,
+                     in.operands[0].text())
         .at(in.location);
   }
   for (size_t i = 1; i < in.operands.size(); ++i) in.expect_alike(in.operands[0], in.operands[i]);

@@ -11,15 +11,15 @@ void expect_samples(const ir::Inference& inference, int64_t samples) {
     const Shape& shape = inference.array(i).shape();
     const auto rank = static_cast<int64_t>(shape.rank());
     if (samples < 0 || samples > rank) {
-      inference.fail("operand {} has {} dimensions, {} of which are to count samples", i, rank,
+      inference.fail("operand {} has {} dimensions, but {} batch dimensions are needed", i, rank,
                      samples);
     }
     const auto count = static_cast<size_t>(samples);
     const auto first = inference.array(0).shape().dims().first(count);
     if (!std::ranges::equal(shape.dims().first(count), first,
                             [](Dim a, Dim b) { return same(a, b); })) {
-      inference.fail("operands of other numbers of samples: {} and {}", inference.array(0).text(),
-                     inference.array(i).text());
+      inference.fail("operands with different numbers of samples: {} and {}",
+                     inference.array(0).text(), inference.array(i).text());
     }
   }
 }

@@ -27,10 +27,10 @@ double tolerance_of(std::string_view function, const Tensor& a, double given) {
   if (m.is_number() && n.is_number()) {
     return static_cast<double>(std::max(m.number(), n.number())) * float_limits(a.dtype()).epsilon;
   }
-  throw ValueError("{}: the standard tolerance depends on the size, which {} leaves open", function,
-                   a.type().text())
+  throw ValueError("{}: the default tolerance depends on the size, which is a symbol in {}",
+                   function, a.type().text())
       .at(Location::of_caller())
-      .hint("give a tolerance");
+      .hint("pass a tolerance");
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ Tensor matrix_power(const Tensor& a, int64_t exponent) {
   const Call call("matrix_power", a);
   Tensor factor = exponent < 0 ? inv(a) : a;
   if (a.rank() < 2 || !same(a.shape(-1), a.shape(-2))) {
-    throw ShapeError("matrix_power: {} holds no square matrices", a.type().text())
+    throw ShapeError("matrix_power: expected square matrices, not {}", a.type().text())
         .at(Location::of_caller());
   }
   Tensor result;
@@ -207,7 +207,7 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {
   for (const Tensor& x : {a, b}) {
     const int64_t from_end = at - rank;
     if (-from_end <= static_cast<int64_t>(x.rank()) && same(x.shape(from_end), Dim(3))) continue;
-    throw ShapeError("cross: {} has no vectors of three along axis {}", x.type().text(), axis)
+    throw ShapeError("cross: {} has no vectors of length 3 along axis {}", x.type().text(), axis)
         .at(Location::of_caller());
   }
   const auto part = [&](const Tensor& x, int64_t i) {

@@ -81,7 +81,7 @@ Schur schur(const Tensor& a, SchurForm form = SchurForm::real);
 // Solves A X = B. B is a vector if it has one dimension, else a stack of matrices.
 Tensor solve(const Tensor& a, const Tensor& b);
 // Solves with one triangle of A, whose diagonal is taken as ones if `unit_diagonal`. B as above.
-// NaN and infinity are no errors here, and propagate into the result.
+// NaN and infinity are not errors here, and propagate into the result.
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper = true,
                         bool unit_diagonal = false);
 // Solves A X = B from the factors that lu_factor or cholesky returns for A. B as above.

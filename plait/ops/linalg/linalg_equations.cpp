@@ -24,11 +24,12 @@ Tensor lu_solve(const Tensor& lu, const Tensor& order, const Tensor& b) {
   const Call call("lu_solve", lu, order, b);
   const Equation equation("lu_solve", square_matrices("lu_solve", lu), b);
   if (!is_integer(order.dtype())) {
-    throw TypeError("lu_solve: an order of {}", name_of(order.dtype())).at(Location::of_caller());
+    throw TypeError("lu_solve: the permutation is {}, not integers", name_of(order.dtype()))
+        .at(Location::of_caller());
   }
   if (order.rank() == 0 || !same(order.shape(-1), lu.shape(-1))) {
-    throw ShapeError("lu_solve: an order {} of the rows of {}", order.type().text(),
-                     lu.type().text())
+    throw ShapeError("lu_solve: the permutation {} does not match the rows of {}",
+                     order.type().text(), lu.type().text())
         .at(Location::of_caller());
   }
   const Tensor places = broadcast_to(expand_dims(order, -1), equation.b.shape());
@@ -71,7 +72,7 @@ Dim product_of(std::span<const Dim> sizes) {
 
 Tensor as_matrix(std::string_view function, const Tensor& a, Dim rows, Dim columns) {
   if (same(rows, columns)) return reshape(a, {rows, columns});
-  throw ShapeError("{}: {} is no square matrix, but {} × {} numbers", function, a.type().text(),
+  throw ShapeError("{}: {} is not a square matrix, but {} × {} elements", function, a.type().text(),
                    rows, columns)
       .at(Location::of_caller());
 }
@@ -103,7 +104,7 @@ Tensor tensorsolve(const Tensor& a, const Tensor& b, const std::vector<int64_t>&
 Tensor tensorinv(const Tensor& a, int64_t count) {
   const Call call("tensorinv", a);
   if (count < 1 || count > static_cast<int64_t>(a.rank())) {
-    throw ValueError("tensorinv: a count of {} for {}", count, a.type().text())
+    throw ValueError("tensorinv: the count {} is out of range for {}", count, a.type().text())
         .at(Location::of_caller());
   }
   const Shape whole = a.shape();

@@ -26,9 +26,9 @@ MatrixNorm matrix_norm_of(double order) {
   if (order == -2) return MatrixNorm::least;
   if (order == kInfinity) return MatrixNorm::infinity;
   if (order == -kInfinity) return MatrixNorm::least_infinity;
-  throw ValueError("norm: of a matrix there is none of order {}", order)
+  throw ValueError("norm: a matrix has no norm of order {}", order)
       .at(Location::of_caller())
-      .hint("there are 1, -1, 2, -2 and ±infinity; matrix_norm() has more");
+      .hint("the orders are 1, -1, 2, -2 and ±infinity; matrix_norm() has more");
 }
 
 Tensor with_two_ones(const Tensor& reduced, bool keepdims) {
@@ -64,7 +64,7 @@ Tensor vector_norm(const Tensor& x, double order, const Axes& axes, bool keepdim
   if (order == 0) return sum(astype(numbers != 0, sizes.dtype()), axes, keepdims);
   if (order == 1) return sum(sizes, axes, keepdims);
   if (std::isnan(order)) {
-    throw ValueError("vector_norm: of order NaN").at(Location::of_caller());
+    throw ValueError("vector_norm: the order is NaN").at(Location::of_caller());
   }
   return power(sum(power(sizes, order), axes, keepdims), 1 / order);
 }
@@ -72,7 +72,7 @@ Tensor vector_norm(const Tensor& x, double order, const Axes& axes, bool keepdim
 Tensor matrix_norm(const Tensor& x, MatrixNorm norm, bool keepdims) {
   const Call call("matrix_norm", x);
   if (x.rank() < 2) {
-    throw ShapeError("matrix_norm: takes matrices, not {}", x.type().text())
+    throw ShapeError("matrix_norm: expected matrices, not {}", x.type().text())
         .at(Location::of_caller());
   }
   const Tensor numbers = astype(x, inexact(x.dtype()));
@@ -87,7 +87,7 @@ Tensor matrix_norm(const Tensor& x, MatrixNorm norm, bool keepdims) {
     case MatrixNorm::infinity: return with_two_ones(max(sums(-1), -1), keepdims);
     case MatrixNorm::least_infinity: return with_two_ones(min(sums(-1), -1), keepdims);
   }
-  throw ValueError("matrix_norm: {} is no norm", static_cast<int>(norm));
+  throw ValueError("matrix_norm: unknown norm {}", static_cast<int>(norm));
 }
 
 Tensor cond(const Tensor& a, MatrixNorm norm) {
@@ -97,7 +97,7 @@ Tensor cond(const Tensor& a, MatrixNorm norm) {
   }
   const Tensor s = svdvals(a);
   if (same(s.shape(-1), Dim(0))) {
-    throw ValueError("cond: of matrices without elements, {}", a.type().text())
+    throw ValueError("cond: the matrices {} have no elements", a.type().text())
         .at(Location::of_caller());
   }
   const Tensor greatest = squeeze(slice_axis(s, -1, 0, 1), -1);
@@ -119,14 +119,13 @@ Tensor norm(const Tensor& x, std::optional<double> order, const std::vector<int6
   const size_t count = axes.empty() ? x.rank() : axes.size();
   if (count == 1) return vector_norm(x, *order, axes.empty() ? Axes() : Axes(axes), keepdims);
   if (count != 2) {
-    throw ValueError("norm: an order asks for one axis or two, not {} of {}", count,
-                     x.type().text())
+    throw ValueError("norm: an order needs one axis or two, not {} of {}", count, x.type().text())
         .at(Location::of_caller())
-        .hint("vector_norm() takes any number of axes");
+        .hint("vector_norm() accepts any number of axes");
   }
   const auto row = static_cast<int64_t>(axes.empty() ? 0 : axis_of(axes[0], x.rank()));
   const auto column = static_cast<int64_t>(axes.empty() ? 1 : axis_of(axes[1], x.rank()));
-  if (row == column) throw ValueError("norm: axis {} is there twice", row);
+  if (row == column) throw ValueError("norm: axis {} appears twice", row);
   return norm_along(x, matrix_norm_of(*order), row, column, keepdims);
 }
 

@@ -62,7 +62,8 @@ class Brackets {
 Tensor multi_dot(std::span<const Tensor> factors) {
   const Call call("multi_dot", factors);
   if (factors.size() < 2) {
-    throw ValueError("multi_dot: of {} factors", factors.size()).at(Location::of_caller());
+    throw ValueError("multi_dot: {} factors, expected 2 or more", factors.size())
+        .at(Location::of_caller());
   }
   std::vector<Tensor> all(factors.begin(), factors.end());
   const bool is_row = all.front().rank() == 1, is_column = all.back().rank() == 1;
@@ -70,7 +71,7 @@ Tensor multi_dot(std::span<const Tensor> factors) {
   if (is_column) all.back() = expand_dims(all.back(), 1);
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].rank() < 2) {
-      throw ShapeError("multi_dot: factor {} is no matrix, but {}", i, factors[i].type().text())
+      throw ShapeError("multi_dot: factor {} is not a matrix, but {}", i, factors[i].type().text())
           .at(Location::of_caller());
     }
   }
@@ -82,10 +83,10 @@ Tensor multi_dot(std::span<const Tensor> factors) {
 Tensor vander(const Tensor& x, std::optional<int64_t> count, bool increasing) {
   const Call call("vander", x);
   if (x.rank() == 0) {
-    throw ShapeError("vander: of a number, {}", x.type().text()).at(Location::of_caller());
+    throw ShapeError("vander: x is a scalar, {}", x.type().text()).at(Location::of_caller());
   }
   if (count && *count < 0) {
-    throw ValueError("vander: {} powers", *count).at(Location::of_caller());
+    throw ValueError("vander: {} powers, expected 0 or more", *count).at(Location::of_caller());
   }
   const Dim powers = count ? Dim(*count) : x.shape(-1);
   Shape shape = x.shape();
@@ -101,7 +102,8 @@ Tensor toeplitz(const Tensor& column, const Tensor& row) {
   const Tensor above = row ? row : conj(column);
   for (const Tensor* each : {&column, &above}) {
     if (each->rank() > 0) continue;
-    throw ShapeError("toeplitz: of a number, {}", each->type().text()).at(Location::of_caller());
+    throw ShapeError("toeplitz: an operand is a scalar, {}", each->type().text())
+        .at(Location::of_caller());
   }
   const Dim m = column.shape(-1), n = above.shape(-1);
   // The last to the second element of the row, then the column.
@@ -112,7 +114,8 @@ Tensor toeplitz(const Tensor& column, const Tensor& row) {
 
 Tensor block_diag(std::span<const Tensor> blocks) {
   const Call call("block_diag", blocks);
-  if (blocks.empty()) throw ValueError("block_diag: of nothing").at(Location::of_caller());
+  if (blocks.empty())
+    throw ValueError("block_diag: expected at least one matrix").at(Location::of_caller());
   std::vector<Tensor> all(blocks.begin(), blocks.end());
   Dim columns = 0;
   for (Tensor& each : all) {

@@ -84,8 +84,8 @@ Tensor prelu(const Tensor& x, const Tensor& slope) {
   Tensor factor = astype(slope, dtype);
   if (slope.rank() > 1 || (slope.rank() == 1 && !same(slope.shape(0), Dim(1)) &&
                            (x.rank() < 2 || !same(x.shape(1), slope.shape(0))))) {
-    throw ShapeError("prelu: slopes {} for {}; one, or one a channel", slope.type().text(),
-                     x.type().text())
+    throw ShapeError("prelu: the slopes {} do not match {}; expected one, or one per channel",
+                     slope.type().text(), x.type().text())
         .at(Location::of_caller());
   }
   if (slope.rank() == 1 && x.rank() >= 2) {
@@ -129,7 +129,8 @@ Tensor celu(const Tensor& x, double alpha) {
 
 Tensor gelu(const Tensor& x, Gelu kind) {
   const Call call("gelu", x);
-  if (is_complex(x.dtype())) throw TypeError("gelu: takes real numbers").at(Location::of_caller());
+  if (is_complex(x.dtype()))
+    throw TypeError("gelu: expected real numbers").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     if (kind == Gelu::exact) return 0.5 * y * (erf(y * (1 / std::numbers::sqrt2)) + 1);
     const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -220,7 +221,7 @@ Tensor glu(const Tensor& x, int64_t axis) {
   const Call call("glu", x);
   const Dim size = x.shape(axis);
   if (size.is_number() && size.number() % 2 != 0) {
-    throw ShapeError("glu: dimension {} of {} has no halves", axis, x.type().text())
+    throw ShapeError("glu: the size of dimension {} of {} is odd", axis, x.type().text())
         .at(Location::of_caller());
   }
   const Dim half = floor_div(size, 2);

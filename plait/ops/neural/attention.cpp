@@ -25,7 +25,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   throw ShapeError("scaled_dot_product_attention: queries {}, keys {}, values {}", q.type().text(),
                    k.type().text(), v.type().text())
       .at(Location::of_caller())
-      .hint("queries and keys have one width, keys and values one length");
+      .hint("queries and keys must have the same width, keys and values the same length");
 }
 
 // The number of heads of q per head of k; 1 if no grouping is needed.
@@ -38,10 +38,10 @@ int64_t sharing(const Tensor& q, const Tensor& k, const Tensor& v) {
   }
   if (heads.number() % shared.number() != 0 || !same(v.shape(-3), shared)) {
     throw ShapeError(
-        "scaled_dot_product_attention: {} heads of queries for {} of keys, {} of values", heads,
+        "scaled_dot_product_attention: {} heads of queries for {} of keys and {} of values", heads,
         shared, v.shape(-3))
         .at(Location::of_caller())
-        .hint("a multiple of the heads of keys and values");
+        .hint("the number of query heads must be a multiple of that of keys and values");
   }
   return heads.number() / shared.number();
 }
@@ -56,7 +56,7 @@ Tensor with_heads(const Tensor& x, Dim heads, Dim length) {
 Tensor masked(Tensor scores, const AttentionOptions& options) {
   if (options.attn_mask) {
     if (!kOrdered.contains(options.attn_mask.dtype())) {
-      throw TypeError("scaled_dot_product_attention: the mask {}; it takes bool or real numbers",
+      throw TypeError("scaled_dot_product_attention: the mask is {}, expected bool or real numbers",
                       options.attn_mask.type().text())
           .at(Location::of_caller());
     }
@@ -73,18 +73,20 @@ Tensor masked(Tensor scores, const AttentionOptions& options) {
 
 void check_rope(const Tensor& x, const RopeOptions& options) {
   if (!kReals.contains(x.dtype())) {
-    throw TypeError("rope: {}; it takes real numbers", x.type().text()).at(Location::of_caller());
+    throw TypeError("rope: x is {}, expected real numbers", x.type().text())
+        .at(Location::of_caller());
   }
   if (x.rank() < 2) {
-    throw ShapeError("rope: {}; it takes [..., length, width]", x.type().text())
+    throw ShapeError("rope: x is {}, expected [..., length, width]", x.type().text())
         .at(Location::of_caller());
   }
   if (!(options.base > 0)) {
-    throw ValueError("rope: a base of {}; it is above 0", options.base).at(Location::of_caller());
+    throw ValueError("rope: the base is {}, expected more than 0", options.base)
+        .at(Location::of_caller());
   }
   expect_number("scale", options.scale);
   if (options.positions && !kReals.contains(options.positions.dtype())) {
-    throw TypeError("rope: the positions {}; they are real numbers",
+    throw TypeError("rope: the positions are {}, expected real numbers",
                     options.positions.type().text())
         .at(Location::of_caller());
   }
@@ -100,7 +102,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const DType given[] = {q.dtype(), k.dtype(), v.dtype()};
   const DType dtype = inexact(promote(given));
   if (is_complex(dtype)) {
-    throw TypeError("scaled_dot_product_attention: {}; it takes real numbers", name_of(dtype))
+    throw TypeError("scaled_dot_product_attention: an operand is {}, expected real numbers",
+                    name_of(dtype))
         .at(Location::of_caller());
   }
   const int64_t shared = sharing(q, k, v);
@@ -126,7 +129,7 @@ Tensor rope(const Tensor& x, const RopeOptions& options) {
   const bool is_known = width.is_number() && whole.is_number();
   if (is_known &&
       (width.number() % 2 != 0 || width.number() < 0 || width.number() > whole.number())) {
-    throw ValueError("rope: {} of {} are not pairs to be turned", width, x.type().text())
+    throw ValueError("rope: {} of {} are not pairs to rotate", width, x.type().text())
         .at(Location::of_caller());
   }
   const Dim half = floor_div(width, 2);

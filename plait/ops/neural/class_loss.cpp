@@ -39,7 +39,7 @@ void expect_sizes(std::string_view function, const Tensor& x, const Tensor& targ
   bool fits = target.rank() == wanted.rank();
   for (size_t i = 0; fits && i < wanted.rank(); ++i) fits = !differ(target.shape()[i], wanted[i]);
   if (fits) return;
-  throw ShapeError("{}: targets {} for {}; they are {}", function, target.type().text(),
+  throw ShapeError("{}: the targets are {} for {}, expected {}", function, target.type().text(),
                    x.type().text(), wanted.text())
       .at(Location::of_caller());
 }
@@ -76,8 +76,8 @@ Tensor at_classes(const Tensor& x, const Tensor& index, int64_t axis) {
 Tensor along_classes(std::string_view function, const Tensor& weights, const Tensor& x,
                      int64_t axis) {
   if (weights.rank() != 1 || differ(weights.shape(0), x.shape(axis))) {
-    throw ShapeError("{}: weights {} for the classes of {}", function, weights.type().text(),
-                     x.type().text())
+    throw ShapeError("{}: the weights {} do not match the classes of {}", function,
+                     weights.type().text(), x.type().text())
         .at(Location::of_caller());
   }
   Shape shape{x.shape(axis)};
@@ -102,7 +102,7 @@ struct ClassLoss {
   Tensor at_given_classes(const Tensor& logs, const SampleClasses& classes) const try {
     return at_classes(logs, classes.index, axis);
   } catch (const IndexError&) {
-    throw IndexError("{}: the target has a class that is not among the {}", function,
+    throw IndexError("{}: the target has a class that is out of range for {} classes", function,
                      logs.shape(axis).text())
         .at(Location::of_caller());
   }
@@ -144,8 +144,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options) {
   const Call call("cross_entropy", logits, target);
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
-    throw ValueError("cross_entropy: a smoothing of {}; it goes from 0 to 1",
-                     options.label_smoothing)
+    throw ValueError("cross_entropy: the smoothing is {}, expected 0 to 1", options.label_smoothing)
         .at(Location::of_caller());
   }
   const LossNumbers numbers({&logits, &options.weight});
@@ -179,7 +178,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const MultiMargi
   const Call call("multi_margin_loss", x, target);
   expect_number("margin", options.margin);
   if (options.p != 1 && options.p != 2) {
-    throw ValueError("multi_margin_loss: p is {}; it is 1 or 2", options.p)
+    throw ValueError("multi_margin_loss: p is {}, expected 1 or 2", options.p)
         .at(Location::of_caller());
   }
   const LossNumbers numbers({&x, &options.weight});

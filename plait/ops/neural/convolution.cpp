@@ -42,17 +42,22 @@ size_t check_attributes(const ir::Inference& in, bool has_sizes) {
   if (a.dilation.size() != dimensions || a.input_dilation.size() != dimensions ||
       a.padding_low.size() != dimensions || a.padding_high.size() != dimensions ||
       a.sizes.size() != (has_sizes ? dimensions : 0)) {
-    throw ValueError("{}: dilations, paddings or sizes that are not for {} spatial dimensions",
-                     in.primitive.name, dimensions)
+    throw ValueError(
+        "{}: the number of dilations, paddings or sizes does not match {} spatial dimensions",
+        in.primitive.name, dimensions)
         .at(in.location);
   }
   for (const auto* steps : {&a.strides, &a.dilation, &a.input_dilation}) {
     for (const int64_t step : *steps) {
-      if (step < 1) throw ValueError("{}: a step of {}", in.primitive.name, step).at(in.location);
+      if (step < 1)
+        throw ValueError("{}: a stride or dilation is {}, expected 1 or more", in.primitive.name,
+                         step)
+            .at(in.location);
     }
   }
   if (a.groups.is_number() && a.groups.number() < 1) {
-    throw ValueError("{}: {} groups", in.primitive.name, a.groups).at(in.location);
+    throw ValueError("{}: {} groups, expected 1 or more", in.primitive.name, a.groups)
+        .at(in.location);
   }
   return dimensions;
 }
@@ -64,8 +69,8 @@ const Shape& operand_shape(const ir::Inference& in, size_t i, size_t dimensions)
   }
   const Shape& shape = in.operands[i].shape();
   if (shape.rank() != dimensions + 2) {
-    throw ShapeError("{}: {} for {} spatial dimensions; it needs two more", in.primitive.name,
-                     in.operands[i].text(), dimensions)
+    throw ShapeError("{}: {} for {} spatial dimensions, expected two dimensions more",
+                     in.primitive.name, in.operands[i].text(), dimensions)
         .at(in.location);
   }
   return shape;
@@ -86,9 +91,9 @@ Shape shape_of(Dim first, Dim second, std::span<const Dim> rest) {
 Shape forward_shape(const ir::Inference& in, const Shape& x, const Shape& w) {
   const auto& a = in.attributes_as<ConvolutionAttributes>();
   if (!same(x[1], w[1] * a.groups) || differ(mod(w[0], a.groups), 0)) {
-    throw ShapeError("{}: {} channels in {} group{} do not fit the kernel {}, which takes {} each",
-                     in.primitive.name, x[1], a.groups, same(a.groups, Dim(1)) ? "" : "s", w.text(),
-                     w[1])
+    throw ShapeError(
+        "{}: {} channels in {} group{} do not match the kernel {}, which expects {} each",
+        in.primitive.name, x[1], a.groups, same(a.groups, Dim(1)) ? "" : "s", w.text(), w[1])
         .at(in.location);
   }
   Shape out{x[0], w[0]};
@@ -106,7 +111,7 @@ void expect_out(const ir::Inference& in, const Shape& x, const Shape& w, const S
   const Shape wanted = forward_shape(in, x, w);
   for (size_t i = 0; i < out.rank(); ++i) {
     if (!differ(wanted[i], out[i])) continue;
-    throw ShapeError("{}: {} by a kernel {} gives {}, not {}", in.primitive.name, x.text(),
+    throw ShapeError("{}: {} by a kernel {} has the result {}, not {}", in.primitive.name, x.text(),
                      w.text(), wanted.text(), out.text())
         .at(in.location);
   }

@@ -16,7 +16,7 @@ std::vector<Dim> as_dims(std::span<const int64_t> numbers) {
 
 void expect_rank(std::string_view function, std::string_view what, const Tensor& x, size_t rank) {
   if (x.rank() == rank) return;
-  throw ShapeError("{}: the {} is {}; it needs {} dimensions", function, what, x.type().text(),
+  throw ShapeError("{}: the {} is {}, expected {} dimensions", function, what, x.type().text(),
                    rank)
       .at(Location::of_caller());
 }
@@ -30,8 +30,8 @@ DType dtype_of(const Tensor& x, const Tensor& w, const Tensor& bias) {
 Tensor with_bias(std::string_view function, const Tensor& out, const Tensor& bias) {
   if (!bias) return out;
   if (bias.rank() != 1 || !same(bias.shape(0), out.shape(1))) {
-    throw ShapeError("{}: a bias {} for {} output channels", function, bias.type().text(),
-                     out.shape(1))
+    throw ShapeError("{}: the bias {} does not match {} output channels", function,
+                     bias.type().text(), out.shape(1))
         .at(Location::of_caller());
   }
   Shape shape{Dim(1), bias.shape(0)};
@@ -41,7 +41,7 @@ Tensor with_bias(std::string_view function, const Tensor& out, const Tensor& bia
 
 void check_groups(std::string_view function, int64_t groups) {
   if (groups >= 1) return;
-  throw ValueError("{}: {} groups", function, groups).at(Location::of_caller());
+  throw ValueError("{}: {} groups, expected 1 or more", function, groups).at(Location::of_caller());
 }
 
 // Adds a batch dimension of size 1 if x has none.
@@ -124,7 +124,7 @@ Tensor conv_transpose(std::string_view function, size_t dimensions, const Tensor
     const Dim size = (input.x.shape(axis) - 1) * a.strides[i] - 2 * padding[i] +
                      (kernel.shape(axis) - 1) * a.dilation[i] + more[i] + 1;
     if (size.is_number() && size.number() < 0) {
-      throw ShapeError("{}: {} by a kernel {} and a padding of {} gives a size of {}", function,
+      throw ShapeError("{}: {} by a kernel {} and a padding of {} has a size of {}", function,
                        input.x.type().text(), kernel.type().text(), padding[i], size)
           .at(Location::of_caller());
     }
@@ -144,7 +144,8 @@ std::vector<int64_t> order_of(std::string_view from, std::string_view to) {
     const size_t place = from.find(letter);
     if (place == std::string_view::npos || from.size() != to.size() ||
         std::ranges::count(from, letter) != 1) {
-      throw ValueError("conv_general: the layout {} is no order of the letters {}", from, to)
+      throw ValueError("conv_general: the layout {} is not a permutation of the letters {}", from,
+                       to)
           .at(Location::of_caller())
           .hint("N and C, O and I, and the same spatial letters in all three");
     }
@@ -165,7 +166,7 @@ Padding::Padding(std::string_view name) {
   if (name == "same") {
     kind_ = of_same;
   } else if (name != "valid") {
-    throw ValueError("a padding called \"{}\"", name)
+    throw ValueError("unknown padding \"{}\"", name)
         .at(Location::of_caller())
         .hint("\"same\", \"valid\", or numbers");
   }
@@ -190,7 +191,7 @@ std::vector<Padding::Ends> Padding::of(std::span<const Dimension> dimensions,
     return ends;
   }
   if (ends_.size() != dimensions.size()) {
-    throw ValueError("{}: paddings for {} dimensions, there are {}", function, ends_.size(),
+    throw ValueError("{}: paddings for {} dimensions, expected {}", function, ends_.size(),
                      dimensions.size())
         .at(Location::of_caller());
   }
@@ -233,7 +234,8 @@ Tensor conv_general(const Tensor& x, const Tensor& w, const GeneralConvolutionOp
     space += static_cast<char>('0' + i);
   }
   if (space.empty() || space.size() > 3) {
-    throw ShapeError("conv_general: {} has no one to three spatial dimensions", x.type().text())
+    throw ShapeError("conv_general: {} does not have one to three spatial dimensions",
+                     x.type().text())
         .at(Location::of_caller());
   }
   const std::string x_order = "NC" + space, w_order = "OI" + space;

@@ -29,18 +29,20 @@ void check_ctc(const Tensor& logs, const Tensor& targets, const Tensor& input_le
   const bool fits = (rank == 3 && (targets.rank() == 1 || targets.rank() == 2)) ||
                     (rank == 2 && targets.rank() == 1);
   if (!fits || (targets.rank() == 2 && differ(targets.shape(0), logs.shape(1)))) {
-    throw ShapeError("ctc_loss: targets {} for {}", targets.type().text(), logs.type().text())
+    throw ShapeError("ctc_loss: the targets {} do not match {}", targets.type().text(),
+                     logs.type().text())
         .at(Location::of_caller())
-        .hint("[steps, batch, classes] and [batch, length], or without the batch");
+        .hint("expected [steps, batch, classes] and [batch, length], or both without the batch");
   }
   for (const Tensor* x : {&targets, &input_lengths, &target_lengths}) {
     if (is_integer(x->dtype())) continue;
-    throw TypeError("ctc_loss: {} where integers are wanted", x->type().text())
+    throw TypeError("ctc_loss: an operand is {}, expected integers", x->type().text())
         .at(Location::of_caller());
   }
   const Dim classes = logs.shape(-1);
   if (options.blank < 0 || (classes.is_number() && options.blank >= classes.number())) {
-    throw IndexError("ctc_loss: the blank {} is no class of {}", options.blank, logs.type().text())
+    throw IndexError("ctc_loss: the blank {} is not a class of {}", options.blank,
+                     logs.type().text())
         .at(Location::of_caller());
   }
 }
@@ -48,10 +50,10 @@ void check_ctc(const Tensor& logs, const Tensor& targets, const Tensor& input_le
 // Converts concatenated targets to [batch, length].
 Tensor target_rows(const Tensor& targets, const Tensor& lengths) {
   if (lengths.is_traced()) {
-    throw ValueError("ctc_loss: how long the targets in {} are would depend on the numbers",
+    throw ValueError("ctc_loss: the lengths of the targets in {} depend on its elements",
                      targets.type().text())
         .at(Location::of_caller())
-        .hint("give them as [batch, length]");
+        .hint("pass them as [batch, length]");
   }
   const int64_t longest = same(lengths.shape(0), Dim(0)) ? 0 : max(lengths).item<int64_t>();
   const Tensor begin = expand_dims(cumsum(lengths, 0) - lengths, 1), place = iota(longest);

@@ -57,7 +57,7 @@ Tensor distance_of(const Tensor& a, const Tensor& b, double p, double eps, bool 
 
 void expect_vectors(std::string_view function, const Tensor& a, const Tensor& b) {
   if (a.rank() > 0 && b.rank() > 0) return;
-  throw ShapeError("{}: {} and {} are no vectors", function, a.type().text(), b.type().text())
+  throw ShapeError("{}: {} and {} are not vectors", function, a.type().text(), b.type().text())
       .at(Location::of_caller());
 }
 
@@ -144,7 +144,8 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction
   const Call call("huber_loss", x, target);
   expect_pairs("huber_loss", x, target);
   if (!(delta > 0)) {
-    throw ValueError("huber_loss: a delta of {}; it is above 0", delta).at(Location::of_caller());
+    throw ValueError("huber_loss: delta is {}, expected more than 0", delta)
+        .at(Location::of_caller());
   }
   const LossNumbers numbers({&x, &target});
   const Tensor distance = absolute(numbers.of(x) - numbers.of(target));
@@ -171,7 +172,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
   const Call call("gaussian_nll_loss", x, target, variance);
   expect_pairs("gaussian_nll_loss", x, target);
   if (!(options.eps > 0)) {
-    throw ValueError("gaussian_nll_loss: an eps of {}; it is above 0", options.eps)
+    throw ValueError("gaussian_nll_loss: eps is {}, expected more than 0", options.eps)
         .at(Location::of_caller());
   }
   const LossNumbers numbers({&x, &target, &variance});

@@ -19,7 +19,7 @@ namespace {
 // Computations are in f32, or in f64 for f64.
 void refuse_complex(std::string_view function, const Tensor& x) {
   if (!is_complex(x.dtype())) return;
-  throw TypeError("{}: {}; it takes real numbers", function, x.type().text())
+  throw TypeError("{}: x is {}, expected real numbers", function, x.type().text())
       .at(Location::of_caller());
 }
 
@@ -42,7 +42,7 @@ void expect_shape(std::string_view function, std::string_view what, const Tensor
                   const Shape& shape) {
   if (!given) return;
   if (!kReals.contains(given.dtype())) {
-    throw TypeError("{}: the {} is {}; it takes real numbers", function, what, given.type().text())
+    throw TypeError("{}: the {} is {}, expected real numbers", function, what, given.type().text())
         .at(Location::of_caller());
   }
   if (same(given.shape(), shape)) return;
@@ -80,7 +80,7 @@ Tensor by_channel(const Tensor& numbers, size_t rank) {
 void expect_channels(std::string_view function, const Tensor& x) {
   refuse_complex(function, x);
   if (x.rank() >= 2) return;
-  throw ShapeError("{}: {} has no batch and channels", function, x.type().text())
+  throw ShapeError("{}: {} has no dimensions for batch and channels", function, x.type().text())
       .at(Location::of_caller());
 }
 
@@ -114,7 +114,7 @@ void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
   expect_channels("batch_norm", x);
   expect_not_negative("eps", options.eps);
   if (!(options.momentum >= 0 && options.momentum <= 1)) {
-    throw ValueError("batch_norm: a momentum of {}; it goes from 0 to 1", options.momentum)
+    throw ValueError("batch_norm: the momentum is {}, expected 0 to 1", options.momentum)
         .at(Location::of_caller());
   }
   const Shape channels{x.shape(1)};
@@ -127,8 +127,9 @@ void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
         .at(Location::of_caller());
   }
   if (options.training && !sizes_hold({count_of(x), SizeFact::not_equal, 1})) {
-    throw ValueError("batch_norm: {} has one number a channel; in training that has no variance",
-                     x.type().text())
+    throw ValueError(
+        "batch_norm: {} has one element per channel, which has no variance in training",
+        x.type().text())
         .at(Location::of_caller());
   }
 }
@@ -158,13 +159,12 @@ Tensor norm_of(const Tensor& x, double p, const Axes& axes, double least) {
 
 void expect_numbers(const Tensor& x) {
   if (!is_key(x.dtype())) return;
-  throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());
+  throw TypeError("{} is not a number", x.type().text()).at(Location::of_caller());
 }
 
 void expect_probability(double probability) {
   if (probability >= 0 && probability <= 1) return;
-  throw ValueError("a probability of {}; it goes from 0 to 1", probability)
-      .at(Location::of_caller());
+  throw ValueError("the probability is {}, expected 0 to 1", probability).at(Location::of_caller());
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   const Call call("linear", x, w, bias);
   if (w.rank() != 2 || x.rank() == 0 ||
       (x.shape(-1).is_number() && w.shape(1).is_number() && !same(x.shape(-1), w.shape(1)))) {
-    throw ShapeError("linear: {} by weights {}", x.type().text(), w.type().text())
+    throw ShapeError("linear: {} does not match the weights {}", x.type().text(), w.type().text())
         .at(Location::of_caller())
         .hint("x is [..., inputs], the weights [outputs, inputs]");
   }
@@ -186,7 +186,7 @@ Tensor normalize(const Tensor& x, double p, const Axes& axes, double eps) {
   const Call call("normalize", x);
   expect_not_negative("eps", eps);
   if (std::isnan(p) || p == 0) {
-    throw ValueError("normalize: there is no norm of p = {}", p).at(Location::of_caller());
+    throw ValueError("normalize: p is {}, which defines no norm", p).at(Location::of_caller());
   }
   const DType dtype = inexact(x.dtype());
   const Tensor numbers = is_complex(dtype) ? x : astype(x, computed(dtype));
@@ -211,7 +211,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   expect_channels("group_norm", x);
   const Dim channels = x.shape(1);
   if (groups < 1 || (channels.is_number() && channels.number() % groups != 0)) {
-    throw ValueError("group_norm: {} channels in {} groups", channels, groups)
+    throw ValueError("group_norm: {} channels cannot be divided into {} groups", channels, groups)
         .at(Location::of_caller());
   }
   return grouped("group_norm", x, groups, weight, bias, eps);
@@ -221,7 +221,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   const Call call("instance_norm", x, weight, bias);
   expect_channels("instance_norm", x);
   if (x.rank() < 3) {
-    throw ShapeError("instance_norm: {} has no space to norm over", x.type().text())
+    throw ShapeError("instance_norm: {} has no spatial dimensions", x.type().text())
         .at(Location::of_caller());
   }
   return grouped("instance_norm", x, x.shape(1), weight, bias, eps);
@@ -271,7 +271,8 @@ Tensor dropout(const Tensor& x, double probability, const Tensor& key) {
   const Call call("dropout", x, key);
   expect_probability(probability);
   if (key.rank() != 0) {
-    throw ShapeError("dropout: takes one key, not {}", key.type().text()).at(Location::of_caller());
+    throw ShapeError("dropout: expected one key, not {}", key.type().text())
+        .at(Location::of_caller());
   }
   return dropout(x, random::bernoulli(key, 1 - probability, x.shape()), probability);
 }

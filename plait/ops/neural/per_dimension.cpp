@@ -9,13 +9,13 @@ std::vector<int64_t> PerDimension::of(size_t dimensions, std::string_view functi
   std::vector<int64_t> numbers = numbers_;
   if (numbers.size() == 1) numbers.resize(dimensions, numbers_[0]);
   if (numbers.size() != dimensions) {
-    throw ValueError("{}: {} numbers for the {}, {} wanted", function, numbers.size(), what,
+    throw ValueError("{}: {} numbers for the {}, expected {}", function, numbers.size(), what,
                      dimensions)
         .at(Location::of_caller());
   }
   for (const int64_t number : numbers) {
     if (number >= least) continue;
-    throw ValueError("{}: a {} of {}; it is at least {}", function, what, number, least)
+    throw ValueError("{}: a {} of {}, expected {} or more", function, what, number, least)
         .at(Location::of_caller());
   }
   return numbers;

@@ -16,7 +16,7 @@ namespace {
 
 void expect_planes(std::string_view function, const Tensor& x, size_t dimensions) {
   if (x.rank() == dimensions + 1 || x.rank() == dimensions + 2) return;
-  throw ShapeError("{}: {}; it takes {} or {} dimensions", function, x.type().text(),
+  throw ShapeError("{}: x is {}, expected {} or {} dimensions", function, x.type().text(),
                    dimensions + 1, dimensions + 2)
       .at(Location::of_caller());
 }
@@ -152,7 +152,7 @@ Tensor avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
   };
   if (options.divisor_override) {
     if (*options.divisor_override == 0) {
-      throw ValueError("{}: a divisor of 0", function).at(Location::of_caller());
+      throw ValueError("{}: the divisor is 0", function).at(Location::of_caller());
     }
     return means(*options.divisor_override);
   }

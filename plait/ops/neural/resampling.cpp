@@ -35,12 +35,12 @@ struct Axis {
 std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
   const size_t dimensions = x.rank() < 3 ? 0 : x.rank() - 2;
   if (dimensions < 1 || dimensions > 3) {
-    throw ShapeError("interpolate: {}; it takes [batch, channels] and one to three dimensions",
+    throw ShapeError("interpolate: x is {}, expected [batch, channels] and one to three dimensions",
                      x.type().text())
         .at(Location::of_caller());
   }
   if (options.size.empty() == options.scale_factor.empty()) {
-    throw ValueError("interpolate: either sizes or scales").at(Location::of_caller());
+    throw ValueError("interpolate: expected either sizes or scales").at(Location::of_caller());
   }
   const size_t given = std::max(options.size.size(), options.scale_factor.size());
   if (given != 1 && given != dimensions) {
@@ -57,14 +57,15 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
       axis.scale = options.scale_factor[at];
       const double factor = *axis.scale;
       if (!(factor > 0 && factor < 0x1p31)) {
-        throw ValueError("interpolate: a scale of {}", factor).at(Location::of_caller());
+        throw ValueError("interpolate: the scale {} is out of range", factor)
+            .at(Location::of_caller());
       }
       const bool is_whole = factor == std::floor(factor);
       if (!axis.in.is_number() && !is_whole) {
-        throw ValueError("interpolate: {} times {} is no size while it is not known", factor,
-                         axis.in)
+        throw ValueError("interpolate: the scale {} of the unknown size {} does not define a size",
+                         factor, axis.in)
             .at(Location::of_caller())
-            .hint("give the sizes");
+            .hint("pass the sizes");
       }
       axis.out = is_whole ? axis.in * static_cast<int64_t>(factor)
                           : Dim(static_cast<int64_t>(
@@ -72,7 +73,7 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
     }
     expect_nonempty("interpolate", x, axis.in);
     if (axis.out.is_number() && axis.out.number() < 1) {
-      throw ShapeError("interpolate: {} to a size of {}", x.type().text(), axis.out)
+      throw ShapeError("interpolate: cannot resample {} to a size of {}", x.type().text(), axis.out)
           .at(Location::of_caller());
     }
     axes.push_back(axis);
@@ -181,7 +182,7 @@ Tensor area(const Tensor& x, const std::vector<Axis>& axes) {
   std::vector<int64_t> counts;
   for (const Axis& axis : axes) {
     if (!axis.out.is_number()) {
-      throw ValueError("interpolate: by area to a size of {}, which is not known", axis.out)
+      throw ValueError("interpolate: area needs a known size, not {}", axis.out)
           .at(Location::of_caller());
     }
     counts.push_back(axis.out.number());
@@ -201,17 +202,21 @@ void check_grid(const Tensor& x, const Tensor& grid, const GridSampleOptions& op
                     same(grid.shape(-1), Dim(static_cast<int64_t>(rank) - 2)) &&
                     same(grid.shape(0), x.shape(0));
   if (!fits) {
-    throw ShapeError("grid_sample: {} through a grid {}", x.type().text(), grid.type().text())
+    throw ShapeError("grid_sample: {} does not match the grid {}", x.type().text(),
+                     grid.type().text())
         .at(Location::of_caller())
-        .hint("[batch, channels, h, w] and [batch, h', w', 2], or one dimension more of each");
+        .hint(
+            "expected [batch, channels, h, w] and [batch, h', w', 2], or one dimension more in "
+            "each");
   }
   for (size_t axis = 2; axis < rank; ++axis) {
     if (same(x.shape(static_cast<int64_t>(axis)), Dim(0))) {
-      throw ShapeError("grid_sample: {} has no space", x.type().text()).at(Location::of_caller());
+      throw ShapeError("grid_sample: {} has a spatial size of 0", x.type().text())
+          .at(Location::of_caller());
     }
   }
   if (!kReals.contains(grid.dtype())) {
-    throw TypeError("grid_sample: the grid {} is not of real numbers", grid.type().text())
+    throw TypeError("grid_sample: the grid is {}, expected real numbers", grid.type().text())
         .at(Location::of_caller());
   }
   const bool is_cubic = options.mode == Interpolation::cubic;
@@ -219,7 +224,7 @@ void check_grid(const Tensor& x, const Tensor& grid, const GridSampleOptions& op
       (is_cubic && rank == 4)) {
     return;
   }
-  throw ValueError("grid_sample: takes nearest and linear, and cubic of two dimensions")
+  throw ValueError("grid_sample: expected nearest or linear, or cubic for two dimensions")
       .at(Location::of_caller());
 }
 
@@ -286,12 +291,12 @@ class GridAxis {
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
   const Call call("interpolate", x);
   if (is_key(x.dtype())) {
-    throw TypeError("interpolate: {} is no number", x.type().text()).at(Location::of_caller());
+    throw TypeError("interpolate: {} is not a number", x.type().text()).at(Location::of_caller());
   }
   const std::vector<Axis> axes = axes_of(x, options);
   const bool is_cubic = options.mode == Interpolation::cubic;
   if (is_cubic && axes.size() != 2) {
-    throw ValueError("interpolate: cubic takes two dimensions, not {}", axes.size())
+    throw ValueError("interpolate: cubic needs two dimensions, not {}", axes.size())
         .at(Location::of_caller());
   }
   if (options.align_corners && options.mode != Interpolation::linear && !is_cubic) {

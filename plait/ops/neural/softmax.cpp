@@ -24,7 +24,8 @@ void infer_softmax(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
   const int64_t axis = in.attributes_as<SoftmaxAttributes>().axis;
   if (axis < 0 || axis >= in.operands[0].rank()) {
-    throw IndexError("{}: axis {} of {}", in.primitive.name, axis, in.operands[0].text())
+    throw IndexError("{}: axis {} is out of range for {}", in.primitive.name, axis,
+                     in.operands[0].text())
         .at(in.location);
   }
   in.give(in.operands[0].without_sharding());
@@ -34,7 +35,7 @@ void infer_standardize(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
   const Shape& shape = in.operands[0].shape();
   if (shape.rank() == 0) {
-    throw ShapeError("{}: {} has no rows", in.primitive.name, in.operands[0].text())
+    throw ShapeError("{}: {} is a scalar, without rows", in.primitive.name, in.operands[0].text())
         .at(in.location);
   }
   in.give(in.operands[0].without_sharding());
@@ -111,8 +112,8 @@ const ir::Primitive& log_softmax_primitive();
 struct SoftmaxTable {
   const ir::Primitive& softmax =
       declare({.primitive = {.name = "softmax",
-                             .summary = "e^x over its sum along the axis; NaN where all are −∞, or "
-                                        "0 where so wished.",
+                             .summary = "e^x divided by its sum along the axis; NaN, or optionally "
+                                        "0, where all elements are −∞.",
                              .oracle = "scipy.special.softmax",
                              .attributes = &ir::schema_of<SoftmaxAttributes>(),
                              .operands = ir::exactly(1),
@@ -132,18 +133,18 @@ struct SoftmaxTable {
                .rules = {.tangents = {Reads::result(), tangents_of_log},
                          .batching = {batch_axis<log_softmax_primitive>},
                          .decomposition = log_softmax_in_parts}});
-  const ir::Primitive& standardize = declare(
-      {.primitive = {.name = "standardize",
-                     .summary = "(x − mean) · scale of each row, and scale = 1/√(variance + "
-                                "epsilon); without the mean where not centred.",
-                     .oracle = "numpy.mean and numpy.sqrt, as its summary says",
-                     .attributes = &ir::schema_of<StandardizeAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = kComputed,
-                     .infer = infer_standardize},
-       .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
-                 .batching = {batch_rows},
-                 .decomposition = standardize_in_parts}});
+  const ir::Primitive& standardize =
+      declare({.primitive = {.name = "standardize",
+                             .summary = "(x − mean) · scale of each row, and scale = 1/√(variance "
+                                        "+ epsilon); without the mean if not centred.",
+                             .oracle = "numpy.mean and numpy.sqrt, as its summary says",
+                             .attributes = &ir::schema_of<StandardizeAttributes>(),
+                             .operands = ir::exactly(1),
+                             .takes = kComputed,
+                             .infer = infer_standardize},
+               .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
+                         .batching = {batch_rows},
+                         .decomposition = standardize_in_parts}});
 };
 const SoftmaxTable& softmax_ops() {
   static const SoftmaxTable table;

@@ -73,7 +73,7 @@ class WindowGrid {
 void expect_dimensions(std::string_view function, const Tensor& x, size_t least,
                        std::string_view what) {
   if (x.rank() >= least) return;
-  throw ShapeError("{}: takes {}, not {}", function, what, x.type().text())
+  throw ShapeError("{}: expected {}, not {}", function, what, x.type().text())
       .at(Location::of_caller());
 }
 
@@ -99,9 +99,9 @@ Tensor unfold(const Tensor& x, const PerDimension& window, const UnfoldOptions& 
 Tensor fold(const Tensor& x, const std::vector<Dim>& size, const PerDimension& window,
             const UnfoldOptions& options) {
   const Call call("fold", x);
-  expect_dimensions("fold", x, 2, "[..., channels · window, places]");
+  expect_dimensions("fold", x, 2, "[..., channels · window, positions]");
   if (size.size() != 2) {
-    throw ValueError("fold: {} sizes of images, which have a height and a width", size.size())
+    throw ValueError("fold: {} sizes of images, expected a height and a width", size.size())
         .at(Location::of_caller());
   }
   const WindowGrid grid("fold", {size[0], size[1]}, window, options);

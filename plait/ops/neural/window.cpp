@@ -23,7 +23,7 @@ std::span<const Dim> plane_of(const Shape& shape, size_t dimensions) {
 
 void check_dimensions(const ir::Inference& in, size_t dimensions) {
   if (dimensions < 1 || dimensions > 3)
-    in.fail("windows over {} dimensions, not 1 to 3", dimensions);
+    in.fail("windows over {} dimensions, expected 1 to 3", dimensions);
   if (static_cast<size_t>(in.operands[0].rank()) >= dimensions) return;
   throw ShapeError("{}: {} has fewer than {} dimensions", in.primitive.name, in.operands[0].text(),
                    dimensions)
@@ -37,7 +37,7 @@ void check_windows(const ir::Inference& in) {
   check_dimensions(in, dimensions);
   if ((given != 0 && given != dimensions) || a.strides.size() != given ||
       a.dilation.size() != given || a.padding.size() != given) {
-    in.fail("attributes that are not for {} dimensions", dimensions);
+    in.fail("the number of attributes does not match {} dimensions", dimensions);
   }
   constexpr int64_t kMost = int64_t{1} << 31;  // products of such numbers are far from overflow in
                                                // 64 bits
@@ -46,13 +46,15 @@ void check_windows(const ir::Inference& in) {
                           a.window[i] < kMost && a.strides[i] < kMost && a.dilation[i] < kMost &&
                           a.padding[i] > -kMost && a.padding[i] < kMost;
     if (is_sound) continue;
-    throw ValueError("{}: a window of {}, a stride of {}, a dilation of {}, a padding of {}",
-                     in.primitive.name, a.window[i], a.strides[i], a.dilation[i], a.padding[i])
+    throw ValueError(
+        "{}: a window of {}, a stride of {}, a dilation of {} or a padding of {} is out of range",
+        in.primitive.name, a.window[i], a.strides[i], a.dilation[i], a.padding[i])
         .at(in.location);
   }
   for (const Dim count : a.counts) {
     if (!count.is_number() || count.number() >= 0) continue;
-    throw ShapeError("{}: {} windows", in.primitive.name, count).at(in.location);
+    throw ShapeError("{}: {} windows, expected 0 or more", in.primitive.name, count)
+        .at(in.location);
   }
 }
 
@@ -81,7 +83,7 @@ void infer_spread(ir::Inference& in) {
   const auto plane = plane_of(shape, a.counts.size());
   for (size_t i = 0; i < plane.size(); ++i) {
     if (!differ(plane[i], a.counts[i])) continue;
-    throw ShapeError("window_spread: {} does not hold {} windows", in.operands[0].text(),
+    throw ShapeError("window_spread: {} does not have {} windows", in.operands[0].text(),
                      Shape(a.counts).text())
         .at(in.location);
   }
@@ -99,7 +101,7 @@ void check_planes(const ir::Inference& in) {
   bool fits = x.rank() == index.rank();
   for (size_t i = 0; fits && i + dimensions < x.rank(); ++i) fits = same(x[i], index[i]);
   if (fits) return;
-  throw ShapeError("{}: {} and places {} have different planes", in.primitive.name,
+  throw ShapeError("{}: {} and the indices {} have different planes", in.primitive.name,
                    in.operands[0].text(), in.operands[1].text())
       .at(in.location);
 }
@@ -116,7 +118,7 @@ void infer_put(ir::Inference& in) {
     in.fail("{} sizes for planes of {} dimensions", a.sizes.size(), a.dimensions);
   }
   if (!same(in.operands[0].shape(), in.operands[1].shape())) {
-    throw ShapeError("plane_put: {} for the places {}", in.operands[0].text(),
+    throw ShapeError("plane_put: {} does not match the indices {}", in.operands[0].text(),
                      in.operands[1].text())
         .at(in.location);
   }
@@ -167,7 +169,7 @@ const ir::Primitive& put_primitive();
 struct WindowTable {
   const ir::Primitive& sum =
       declare({.primitive = {.name = "window_sum",
-                             .summary = "The sum of what each window holds.",
+                             .summary = "The sum of each window.",
                              .oracle = "numpy.sum of each window",
                              .attributes = &ir::schema_of<WindowAttributes>(),
                              .operands = ir::exactly(1),
@@ -176,49 +178,51 @@ struct WindowTable {
                .rules = {.transposes = {{{}, transpose_window_sum}},
                          .batching = {batch_one<sum_primitive>}}});
   const ir::Primitive& spread = declare(
-      {.primitive = {.name = "window_spread",
-                     .summary = "The transpose of window_sum: the sum over the windows that hold "
-                                "each element.",
-                     .oracle = "sums over the windows, written out in Python",
-                     .attributes = &ir::schema_of<WindowAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = kNumbers,
-                     .infer = infer_spread},
+      {.primitive =
+           {.name = "window_spread",
+            .summary =
+                "The transpose of window_sum: the sum over the windows that contain each element.",
+            .oracle = "sums over the windows, written out in Python",
+            .attributes = &ir::schema_of<WindowAttributes>(),
+            .operands = ir::exactly(1),
+            .takes = kNumbers,
+            .infer = infer_spread},
        .rules = {.transposes = {{{}, transpose_spread}},
                  .batching = {batch_one<spread_primitive>}}});
   const ir::Primitive& maximum = declare(
-      {.primitive = {.name = "window_maximum",
-                     .summary = "The greatest element of each window, NaN where one is; the least "
-                                "number of an empty one.",
-                     .oracle = "numpy.max of each window",
-                     .attributes = &ir::schema_of<WindowAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = kOrdered,
-                     .infer = infer_sum},
+      {.primitive =
+           {.name = "window_maximum",
+            .summary =
+                "The maximum of each window, NaN if any is NaN; the least number for an empty one.",
+            .oracle = "numpy.max of each window",
+            .attributes = &ir::schema_of<WindowAttributes>(),
+            .operands = ir::exactly(1),
+            .takes = kOrdered,
+            .infer = infer_sum},
        .rules = {.tangents = {Reads::operand(0), tangent_of_maximum},
                  .batching = {batch_one<maximum_primitive>}}});
-  const ir::Primitive& index = declare(
-      {.primitive = {.name = "window_maximum_index",
-                     .summary = "The place in its plane of the first of the greatest elements of "
-                                "each window; −1 for an empty one.",
-                     .oracle = "numpy.argmax of each window",
-                     .attributes = &ir::schema_of<WindowAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = kOrdered,
-                     .infer = infer_index},
-       .rules = {.not_differentiable = "gives integers",
-                 .batching = {batch_one<index_primitive>}}});
-  const ir::Primitive& take = declare(
-      {.primitive = {.name = "plane_take",
-                     .summary = "x[p, index[p, i]], where places count the elements of the last "
-                                "`dimensions`; 0 for −1.",
-                     .oracle = "numpy.take_along_axis",
-                     .attributes = &ir::schema_of<PlaneAttributes>(),
-                     .operands = ir::exactly(2),
-                     .takes = kAllButKeys,
-                     .infer = infer_take},
-       .rules = {.transposes = {{Reads::operand(1), transpose_take}, {}},
-                 .batching = {batch_two<take_primitive>}}});
+  const ir::Primitive& index =
+      declare({.primitive = {.name = "window_maximum_index",
+                             .summary = "The index in its plane of the maximum of each window, the "
+                                        "first of several; −1 for an empty one.",
+                             .oracle = "numpy.argmax of each window",
+                             .attributes = &ir::schema_of<WindowAttributes>(),
+                             .operands = ir::exactly(1),
+                             .takes = kOrdered,
+                             .infer = infer_index},
+               .rules = {.not_differentiable = "returns integers",
+                         .batching = {batch_one<index_primitive>}}});
+  const ir::Primitive& take =
+      declare({.primitive = {.name = "plane_take",
+                             .summary = "x[p, index[p, i]], where indices count the elements of "
+                                        "the last `dimensions`; 0 for −1.",
+                             .oracle = "numpy.take_along_axis",
+                             .attributes = &ir::schema_of<PlaneAttributes>(),
+                             .operands = ir::exactly(2),
+                             .takes = kAllButKeys,
+                             .infer = infer_take},
+               .rules = {.transposes = {{Reads::operand(1), transpose_take}, {}},
+                         .batching = {batch_two<take_primitive>}}});
   const ir::Primitive& put = declare(
       {.primitive = {.name = "plane_put",
                      .summary = "The transpose of plane_take: x[p, i] is added at index[p, i].",

@@ -41,9 +41,11 @@ Equation read(std::string_view text) {
     } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
       *part += c;
     } else {
-      throw ValueError("einsum: '{}' at place {} of \"{}\"", c, at + 1, text)
+      throw ValueError("einsum: unexpected '{}' at position {} of \"{}\"", c, at + 1, text)
           .at(Location::of_caller())
-          .hint("letters for dimensions, \"...\" once an operand, \",\" between them, \"->\"");
+          .hint(
+              "expected letters for dimensions, \"...\" once per operand, \",\" between operands, "
+              "\"->\"");
     }
   }
   return equation;
@@ -93,7 +95,7 @@ class Einsum {
     const bool has_dots = letters.find(kDots) != std::string::npos;
     const size_t named = letters.size() - (has_dots ? 1 : 0), rank = operands_[operand].rank();
     if (rank < named || (rank > named && !has_dots)) {
-      throw ShapeError("einsum: operand {} of \"{}\" is {}", operand, text_,
+      throw ShapeError("einsum: operand {} of \"{}\" does not match {}", operand, text_,
                        operands_[operand].type().text())
           .at(Location::of_caller());
     }
@@ -143,7 +145,7 @@ class Einsum {
       for (size_t i = 0; i < labels.size(); ++i) {
         const bool is_twice = std::ranges::count(labels, labels[i]) > 1;
         if (labels[i] < known && !is_twice) continue;
-        throw ValueError("einsum: '{}' stands {} in \"{}\"", equation_.result[i],
+        throw ValueError("einsum: '{}' appears {} in \"{}\"", equation_.result[i],
                          is_twice ? "twice in the result" : "in no operand", text_)
             .at(Location::of_caller());
       }
@@ -199,7 +201,8 @@ class Einsum {
 
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
   const Call call("einsum", operands);
-  if (operands.empty()) throw ValueError("einsum: no operands").at(Location::of_caller());
+  if (operands.empty())
+    throw ValueError("einsum: expected at least one operand").at(Location::of_caller());
   std::vector<DType> dtypes;
   for (const Tensor& operand : operands) dtypes.push_back(operand.dtype());
   const DType dtype = promote(dtypes);

@@ -22,7 +22,7 @@ IndexSignature matmul_signature(const ir::Inference& in) {
   in.expect_array(1, in.primitive.takes);
   const int64_t rank = in.operands[0].rank();
   if (rank < 2 || in.operands[1].rank() != rank) {
-    in.fail("takes two stacks of matrices of one rank, not {} and {}", in.operands[0].text(),
+    in.fail("expected two batches of matrices of one rank, not {} and {}", in.operands[0].text(),
             in.operands[1].text());
   }
   const auto batch = static_cast<uint32_t>(rank - 2);
@@ -57,7 +57,7 @@ std::vector<Tensor> batch_matmul(const ir::Attributes&, std::span<const Tensor> 
 struct LinearTable {
   const ir::Primitive& matmul = declare(
       {.primitive = {.name = "matmul",
-                     .summary = "The product of matrices, of each two in stacks alike.",
+                     .summary = "The product of matrices, or of each pair in two batches.",
                      .oracle = "numpy.matmul",
                      .operands = ir::exactly(2),
                      .takes = kNumbers,
@@ -97,9 +97,9 @@ Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(shape.rank(
 
 void check_inner(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0) {
-    throw ShapeError("matmul: {} · {}: a number is no matrix", a.type().text(), b.type().text())
+    throw ShapeError("matmul: {} · {}: a scalar is not a matrix", a.type().text(), b.type().text())
         .at(Location::of_caller())
-        .hint("multiply by a number with *");
+        .hint("multiply by a scalar with *");
   }
   const Dim inner_a = a.shape(-1), inner_b = b.shape(b.rank() == 1 ? -1 : -2);
   if (!inner_a.is_number() || !inner_b.is_number() || same(inner_a, inner_b)) return;

@@ -23,7 +23,7 @@ std::vector<int64_t> normal_axes(std::string_view which, const Tensor& x,
   for (const int64_t axis : axes) {
     normal.push_back(static_cast<int64_t>(axis_of(axis, x.rank())));
     if (std::ranges::count(normal, normal.back()) == 1) continue;
-    throw ValueError("tensordot: axis {} of {} is there twice", axis, which)
+    throw ValueError("tensordot: axis {} of {} appears twice", axis, which)
         .at(Location::of_caller());
   }
   return normal;
@@ -31,7 +31,7 @@ std::vector<int64_t> normal_axes(std::string_view which, const Tensor& x,
 
 void expect_matrices(std::string_view function, const Tensor& x, size_t rank) {
   if (x.rank() == rank) return;
-  throw ShapeError("{}: {}; it takes {} dimensions", function, x.type().text(), rank)
+  throw ShapeError("{}: an operand is {}, expected {} dimensions", function, x.type().text(), rank)
       .at(Location::of_caller());
 }
 
@@ -64,7 +64,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int64_t>& a
   const auto of_a = normal_axes("the first operand", a, axes_of_a);
   const auto of_b = normal_axes("the second operand", b, axes_of_b);
   if (of_a.size() != of_b.size()) {
-    throw ValueError("tensordot: {} axes of one, {} of the other", of_a.size(), of_b.size())
+    throw ValueError("tensordot: {} axes of the first operand, but {} of the second", of_a.size(),
+                     of_b.size())
         .at(Location::of_caller());
   }
   for (size_t i = 0; i < of_a.size(); ++i) {
@@ -75,7 +76,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int64_t>& a
         .at(Location::of_caller());
   }
   if (a.rank() + b.rank() > kMostLabels) {
-    throw ValueError("tensordot: {} dimensions", a.rank() + b.rank()).at(Location::of_caller());
+    throw ValueError("tensordot: {} dimensions are too many", a.rank() + b.rank())
+        .at(Location::of_caller());
   }
   const DType dtype = common_dtype(a, b);
   Labelled x{astype(a, dtype), std::vector<Label>(a.rank())};
@@ -99,8 +101,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, int64_t count) {
   const Call call("tensordot", a, b);
   const auto ranks = static_cast<int64_t>(std::min(a.rank(), b.rank()));
   if (count < 0 || count > ranks) {
-    throw ValueError("tensordot: over {} dimensions of {} and {}", count, a.type().text(),
-                     b.type().text())
+    throw ValueError("tensordot: cannot sum over {} dimensions of {} and {}", count,
+                     a.type().text(), b.type().text())
         .at(Location::of_caller());
   }
   std::vector<int64_t> last(static_cast<size_t>(count)), first(last.size());
@@ -141,7 +143,8 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   expect_matrices("bmm", b, 3);
   const Dim x = a.shape(0), y = b.shape(0);
   if (!same(x, y) && x.is_number() && y.is_number()) {
-    throw ShapeError("bmm: {} · {}: as many matrices of both", a.type().text(), b.type().text())
+    throw ShapeError("bmm: {} · {}: expected equally many matrices", a.type().text(),
+                     b.type().text())
         .at(Location::of_caller());
   }
   return matmul(a, b);

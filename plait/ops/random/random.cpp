@@ -50,20 +50,21 @@ double before(double high, DType dtype) {
 
 Tensor expect_key(std::string_view function, const Tensor& key) {
   if (is_key(key.dtype())) return key;
-  throw TypeError("{}: takes a key first, not {}", function, key.type().text())
+  throw TypeError("{}: expected a key as the first argument, not {}", function, key.type().text())
       .at(Location::of_caller())
-      .hint("random::key(seed) makes one");
+      .hint("random::key(seed) creates one");
 }
 
 void expect_floating(std::string_view function, DType dtype) {
   if (is_floating(dtype)) return;
-  throw TypeError("{}: gives floating numbers, not {}", function, name_of(dtype))
+  throw TypeError("{}: returns floating-point numbers, not {}", function, name_of(dtype))
       .at(Location::of_caller());
 }
 
 void expect_integer(std::string_view function, DType dtype) {
   if (is_integer(dtype)) return;
-  throw TypeError("{}: gives integers, not {}", function, name_of(dtype)).at(Location::of_caller());
+  throw TypeError("{}: returns integers, not {}", function, name_of(dtype))
+      .at(Location::of_caller());
 }
 
 Tensor key(uint64_t seed) {
@@ -81,7 +82,7 @@ Tensor key(const Tensor& seeds) {
 Tensor split_key(const Tensor& key, Dim count) {
   const Call call("split_key", key);
   if (count.is_number() && count.number() < 0) {
-    throw ValueError("split_key: into {} keys", count).at(Location::of_caller());
+    throw ValueError("split_key: cannot split into {} keys", count).at(Location::of_caller());
   }
   return apply(random_primitives().split_key, {expect_key("split_key", key)},
                ir::Attributes::of(SplitKeyAttributes{count}));
@@ -93,7 +94,7 @@ Tensor fold_in(const Tensor& key, const Operand& number) {
   const Tensor numbers =
       number.is_tensor() ? number.tensor() : number.as(default_dtype(number.scalar().kind()));
   if (!is_integer(numbers.dtype())) {
-    throw TypeError("fold_in: takes integers, not {}", numbers.type().text())
+    throw TypeError("fold_in: expected integers, not {}", numbers.type().text())
         .at(Location::of_caller());
   }
   const Shape shape = common_shape("fold_in", key.shape(), numbers.shape());
@@ -116,7 +117,8 @@ Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, D
   const Tensor unit = values("uniform", Distribution::uniform, key, shape, dtype);
   if (low == 0 && high == 1) return unit;
   if (!(low < high) || !std::isfinite(high - low) || !std::isfinite(rounded(high - low, dtype))) {
-    throw ValueError("uniform: from {} to {} there are no {}", low, high, name_of(dtype))
+    throw ValueError("uniform: the range from {} to {} is invalid for {}", low, high,
+                     name_of(dtype))
         .at(Location::of_caller());
   }
   // Rounding could reach `high`, which is excluded.
@@ -170,7 +172,7 @@ Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType d
   const bool is_known = low.is_number() && high.is_number();
   if (is_known &&
       (low.number() >= high.number() || !is_held(low.number()) || !is_held(high.number() - 1))) {
-    throw ValueError("randint: from {} to before {} there are no {}", low, high, name_of(dtype))
+    throw ValueError("randint: the range [{}, {}) is empty for {}", low, high, name_of(dtype))
         .at(Location::of_caller());
   }
   const Tensor numbers =
@@ -186,7 +188,7 @@ Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>
   if (!p.is_tensor() && !p.scalar().is_symbolic()) {
     const double number = number_of(p.scalar());
     if (!(number >= 0 && number <= 1)) {
-      throw ValueError("bernoulli: {} is no probability", number).at(Location::of_caller());
+      throw ValueError("bernoulli: {} is not a probability", number).at(Location::of_caller());
     }
   }
   return uniform(key, wanted, 0, 1, is_wide ? DType::f64 : DType::f32) < p;
@@ -196,7 +198,8 @@ Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>
 Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
   const Call call("categorical", key, logits);
   if (logits.rank() == 0) {
-    throw ShapeError("categorical: one logit alone, {}", logits.type().text())
+    throw ShapeError("categorical: expected logits along an axis, not a scalar {}",
+                     logits.type().text())
         .at(Location::of_caller());
   }
   const DType dtype = inexact(logits.dtype());
@@ -209,7 +212,8 @@ Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
 Tensor permutation(const Tensor& key, Dim count) {
   const Call call("permutation", key);
   if (count.is_number() && count.number() < 0) {
-    throw ValueError("permutation: of {} numbers", count).at(Location::of_caller());
+    throw ValueError("permutation: the count is {}, expected 0 or more", count)
+        .at(Location::of_caller());
   }
   return apply(random_primitives().permutation, {expect_key("permutation", key)},
                ir::Attributes::of(RandomPermutationAttributes{count}));
@@ -218,9 +222,9 @@ Tensor permutation(const Tensor& key, Dim count) {
 Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {
   const Call call("shuffle", key, x);
   if (expect_key("shuffle", key).rank() != 0) {
-    throw ShapeError("shuffle: takes one key, not {}", key.type().text())
+    throw ShapeError("shuffle: expected one key, not {}", key.type().text())
         .at(Location::of_caller())
-        .hint("permutation() takes several; take_along_axis() puts them to use");
+        .hint("permutation() accepts several; take_along_axis() applies its results");
   }
   const int64_t at = normal_axis(axis, x.rank());
   return take(x, permutation(key, x.shape(at)), at);

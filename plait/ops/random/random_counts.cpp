@@ -53,7 +53,8 @@ struct Hat {
 class Poisson {
  public:
   explicit Poisson(double rate) : rate_(rate) {
-    if (!(rate >= 0) || std::isinf(rate)) throw ValueError("a rate is {}", rate);
+    if (!(rate >= 0) || std::isinf(rate))
+      throw ValueError("a rate is {}, expected a finite number of 0 or more", rate);
     if (rate < kFew) {
       none_ = std::exp(-rate);
       return;
@@ -88,8 +89,8 @@ class Binomial {
         is_mirrored_(p > 0.5),
         p_(is_mirrored_ ? 1 - p : p),
         failure_(is_mirrored_ ? p : 1 - p) {
-    if (count < 0) throw ValueError("a number of trials is {}", count);
-    if (!(p >= 0 && p <= 1)) throw ValueError("a probability is {}", p);
+    if (count < 0) throw ValueError("a number of trials is {}, expected 0 or more", count);
+    if (!(p >= 0 && p <= 1)) throw ValueError("a probability is {}, expected 0 to 1", p);
     const auto n = static_cast<double>(count);
     if (n * p_ < kFew) {
       none_ = std::exp(n * std::log1p(-p_));
@@ -187,11 +188,12 @@ void random_multinomial_now(KernelCall& call, const void*) {
       const auto at = static_cast<size_t>(row) * categories;
       const auto own = weight.subspan(at, categories);
       for (const double w : own) {
-        if (!(w >= 0) || std::isinf(w)) throw ValueError("a weight is {}", w);
+        if (!(w >= 0) || std::isinf(w))
+          throw ValueError("a weight is {}, expected a finite number of 0 or more", w);
       }
       std::partial_sum(own.rbegin(), own.rend(), rest.rbegin());
       int64_t left = count[static_cast<size_t>(row)];
-      if (left < 0) throw ValueError("a number of trials is {}", left);
+      if (left < 0) throw ValueError("a number of trials is {}, expected 0 or more", left);
       if (left > 0 && rest[0] == 0) throw ValueError("all weights are 0");
       for (size_t i = 0; i < categories; ++i) {
         const double p = rest[i] == 0 ? 0 : std::min(1., own[i] / rest[i]);

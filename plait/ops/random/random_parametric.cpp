@@ -21,12 +21,12 @@ constexpr DType kWide = DType::f64;
 
 std::string_view words_of(Known range) {
   switch (range) {
-    case Known::positive: return "not above 0";
-    case Known::not_negative: return "not at least 0";
-    case Known::probability: return "no probability";
+    case Known::positive: return "expected more than 0";
+    case Known::not_negative: return "expected 0 or more";
+    case Known::probability: return "expected a probability";
     case Known::anything: break;
   }
-  return "no number";
+  return "expected a number";
 }
 
 bool is_in(Known range, double number) {
@@ -66,8 +66,8 @@ Tensor Parameter::as(std::string_view function, DType dtype) const {
   const Tensor tensor = tensor_from(given);
   const DType own = tensor.dtype();
   if (is_complex(own) || is_key(own) || (is_whole && !is_integer(own))) {
-    throw TypeError("{}: {} is {}, no {} numbers", function, name, tensor.type().text(),
-                    is_whole ? "whole" : "real")
+    throw TypeError("{}: {} is {}, expected {} numbers", function, name, tensor.type().text(),
+                    is_whole ? "integer" : "real")
         .at(Location::of_caller());
   }
   const bool is_known = !given.is_tensor() && !given.scalar().is_symbolic();
@@ -297,7 +297,7 @@ Tensor rademacher(const Tensor& key, const Shape& shape, DType dtype) {
   const Call call("rademacher", key, shape);
   expect_key("rademacher", key);
   if (!is_floating(dtype) && !(is_integer(dtype) && is_signed(dtype))) {
-    throw TypeError("rademacher: gives numbers with a sign, not {}", name_of(dtype))
+    throw TypeError("rademacher: returns signed numbers, not {}", name_of(dtype))
         .at(Location::of_caller());
   }
   return astype(bits(key, shape, DType::u8) & 1, dtype) * 2 - 1;
@@ -345,7 +345,7 @@ Tensor geometric(const Tensor& key, const Operand& p, const std::optional<Shape>
   const Drawing drawing("geometric", key, {{"p", p, Known::probability}}, shape);
   if (p.is_tensor()) {
     check(all(logical_and(greater_equal(drawing[0], 0), less_equal(drawing[0], 1))),
-          "geometric: p is no probability");
+          "geometric: p is not a probability");
   }
   const Tensor trials = ceil(exponential(key, drawing.shape, kWide) / -log1p(-drawing[0]));
   // The greatest f64 that fits.
@@ -358,7 +358,8 @@ Tensor multinomial(const Tensor& key, const Operand& count, const Tensor& weight
   expect_integer("multinomial", dtype);
   expect_key("multinomial", key);
   if (weights.rank() == 0) {
-    throw ShapeError("multinomial: one weight alone, {}", weights.type().text())
+    throw ShapeError("multinomial: expected weights along an axis, not a scalar {}",
+                     weights.type().text())
         .at(Location::of_caller());
   }
   const Tensor trials =

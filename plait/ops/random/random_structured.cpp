@@ -44,16 +44,17 @@ Tensor root_of(const Tensor& covariance, CovarianceRoot root) {
 // Numbers from [0, count).
 Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOptions& options) {
   if (count.is_number() && count.number() < 0) {
-    throw ValueError("choice: of {} things", count).at(Location::of_caller());
+    throw ValueError("choice: the count is {}, expected 0 or more", count)
+        .at(Location::of_caller());
   }
   Tensor weights;
   if (options.p) {
     weights = Parameter{"p", options.p}.as("choice", DType::f64);
     if (!same(weights.shape(), Shape{count})) {
-      throw ShapeError("choice: p is {}, where there are {} things", options.p.type().text(), count)
+      throw ShapeError("choice: p is {}, expected {} probabilities", options.p.type().text(), count)
           .at(Location::of_caller());
     }
-    check(all(greater_equal(weights, 0)), "choice: p has numbers that are not at least 0");
+    check(all(greater_equal(weights, 0)), "choice: p has negative numbers or NaN");
   }
   if (options.replace) {
     if (!weights) return randint(key, shape, 0, count);
@@ -65,12 +66,12 @@ Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOpti
   }
   const Dim wanted = shape.element_count();
   if (wanted.is_number() && count.is_number() && wanted.number() > count.number()) {
-    throw ValueError("choice: {} of {} without replacement", wanted, count)
+    throw ValueError("choice: cannot draw {} of {} without replacement", wanted, count)
         .at(Location::of_caller());
   }
   if (weights) {
     check(greater_equal(count_nonzero(weights), wanted),
-          "choice: p is 0 for all but fewer things than are drawn without replacement");
+          "choice: p has fewer nonzero probabilities than are drawn without replacement");
   }
   // Gumbel top-k: the greatest values of log weight + gumbel, in order, are a sample without
   // replacement.
@@ -87,7 +88,8 @@ Tensor dirichlet(const Tensor& key, const Tensor& concentration, const std::opti
   const Call call("dirichlet", key, concentration);
   expect_key("dirichlet", key);
   if (concentration.rank() == 0) {
-    throw ShapeError("dirichlet: one concentration alone, {}", concentration.type().text())
+    throw ShapeError("dirichlet: expected concentrations along an axis, not a scalar {}",
+                     concentration.type().text())
         .at(Location::of_caller());
   }
   const Shape rows = shape_of_result("dirichlet", shape, in_front(concentration, 1));
@@ -110,7 +112,7 @@ Tensor multivariate_normal(const Tensor& key, const Tensor& mean, const Tensor& 
                     same(mean.shape(-1), covariance.shape(-1)) &&
                     same(covariance.shape(-2), covariance.shape(-1));
   if (!fits) {
-    throw ShapeError("multivariate_normal: a mean of {} and a covariance of {} do not fit",
+    throw ShapeError("multivariate_normal: the mean {} and the covariance {} do not match",
                      mean.type().text(), covariance.type().text())
         .at(Location::of_caller());
   }

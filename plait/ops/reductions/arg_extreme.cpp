@@ -19,7 +19,7 @@ void infer_arg_extreme(ir::Inference& in) {
     if (i != axis) to.append(from.at(i));
   }
   if (same(from.at(axis), Dim(0))) {
-    throw ValueError("{}: {} has nothing along axis {}", in.primitive.name, in.operands[0].text(),
+    throw ValueError("{}: {} is empty along axis {}", in.primitive.name, in.operands[0].text(),
                      axis)
         .at(in.location);
   }
@@ -44,18 +44,20 @@ const ir::Primitive& arg_extreme(const char* name, const char* summary, const ch
                                 .takes = kOrdered,
                                 .infer = infer_arg_extreme,
                                 .effects = effects_of_arg_extreme},
-                  .rules = {.not_differentiable = "gives places", .batching = batching}});
+                  .rules = {.not_differentiable = "returns indices", .batching = batching}});
 }
 
 struct ArgExtremeTable {
   const ir::Primitive& argmax = arg_extreme(
-      "argmax", "Where the greatest along an axis is: the first of them, or a NaN.", "numpy.argmax",
-      {[](const auto& a, auto operands, const auto& batched) {
+      "argmax",
+      "The index of the maximum along an axis, the first of several; that of a NaN if any.",
+      "numpy.argmax", {[](const auto& a, auto operands, const auto& batched) {
         return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmax, a, operands, batched);
       }});
   const ir::Primitive& argmin = arg_extreme(
-      "argmin", "Where the least along an axis is: the first of them, or a NaN.", "numpy.argmin",
-      {[](const auto& a, auto operands, const auto& batched) {
+      "argmin",
+      "The index of the minimum along an axis, the first of several; that of a NaN if any.",
+      "numpy.argmin", {[](const auto& a, auto operands, const auto& batched) {
         return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmin, a, operands, batched);
       }});
 };

@@ -31,7 +31,7 @@ IndexSignature signature_without_axes(const ir::Inference& in, Reduction reducti
   const int64_t rank = in.operands[0].rank();
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] >= 0 && axes[i] < rank && (i == 0 || axes[i - 1] < axes[i])) continue;
-    in.fail("[{}] are no axes of {}, in ascending order", fmt::join(axes, ", "),
+    in.fail("[{}] are not axes of {} in ascending order", fmt::join(axes, ", "),
             in.operands[0].text());
   }
   IndexSignature signature{.reduction = reduction};
@@ -150,11 +150,12 @@ const ReduceTable& reduce_ops();
 
 struct ReduceTable {
   const ir::Primitive& sum = reduction(
-      "reduce_sum", "The sum along the axes; 0 of nothing.", "numpy.sum", kNumbers, Reduction::sum,
+      "reduce_sum", "The sum along the axes; 0 for no elements.", "numpy.sum", kNumbers,
+      Reduction::sum,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().sum, a, x); }},
       {.transposes = {{{}, transpose_sum}}});
   const ir::Primitive& sum_of_squares =
-      reduction("reduce_squares", "The sum of the squares along the axes; 0 of nothing.",
+      reduction("reduce_squares", "The sum of the squares along the axes; 0 for no elements.",
                 "numpy.sum of numpy.square", kFloatings, Reduction::sum,
                 {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().sum_of_squares, a, x);
@@ -163,32 +164,33 @@ struct ReduceTable {
                  .decomposition = sum_of_squares_in_parts},
                 kSquared);
   const ir::Primitive& product =
-      reduction("reduce_product", "The product along the axes; 1 of nothing.", "numpy.prod",
+      reduction("reduce_product", "The product along the axes; 1 for no elements.", "numpy.prod",
                 kNumbers, Reduction::product, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().product, a, x);
                 }},
                 {.tangents = {Reads::operand(0), tangent_of_product}});
   const ir::Primitive& maximum =
-      reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", "numpy.max",
+      reduction("reduce_maximum", "The maximum along the axes; NaN if any is NaN.", "numpy.max",
                 kOrdered, Reduction::maximum, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().maximum, a, x);
                 }},
                 {.tangents = {kFirst | kResult, tangent_of_extreme}});
   const ir::Primitive& minimum =
-      reduction("reduce_minimum", "The least along the axes; NaN where one is.", "numpy.min",
+      reduction("reduce_minimum", "The minimum along the axes; NaN if any is NaN.", "numpy.min",
                 kOrdered, Reduction::minimum, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().minimum, a, x);
                 }},
                 {.tangents = {kFirst | kResult, tangent_of_extreme}});
   const ir::Primitive& all = reduction(
-      "reduce_all", "Whether all are true; so of nothing.", "numpy.all", kBoolean, Reduction::all,
+      "reduce_all", "Whether all elements are true; true for no elements.", "numpy.all", kBoolean,
+      Reduction::all,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().all, a, x); }},
-      {.not_differentiable = "gives truth values"});
+      {.not_differentiable = "returns booleans"});
   const ir::Primitive& any = reduction(
-      "reduce_any", "Whether one is true; not so of nothing.", "numpy.any", kBoolean,
+      "reduce_any", "Whether any element is true; false for no elements.", "numpy.any", kBoolean,
       Reduction::any,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().any, a, x); }},
-      {.not_differentiable = "gives truth values"});
+      {.not_differentiable = "returns booleans"});
 };
 const ReduceTable& reduce_ops() {
   static const ReduceTable table;
@@ -207,16 +209,16 @@ Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given
 Tensor extreme(const ir::Primitive& primitive, std::string_view function, const Tensor& x,
                const Axes& axes, bool keepdims) {
   if (is_complex(x.dtype())) {
-    throw TypeError("{}: {}: complex numbers have no order", function, x.type().text())
+    throw TypeError("{}: {}: complex numbers are not ordered", function, x.type().text())
         .at(Location::of_caller())
-        .hint("absolute(x) and real(x) have one");
+        .hint("absolute(x) and real(x) are");
   }
   bool is_known = true;
   for (const int64_t axis : axes.within(x.rank())) {
     const Dim size = x.shape(axis);
     is_known = is_known && size.is_number();
     if (same(size, Dim(0))) {
-      throw ValueError("{}: {} has nothing along axis {}", function, x.type().text(), axis);
+      throw ValueError("{}: {} is empty along axis {}", function, x.type().text(), axis);
     }
   }
   return reduce(primitive, x, axes, keepdims, !is_known);
@@ -241,7 +243,7 @@ std::vector<int64_t> Axes::within(size_t rank) const {
   for (const int64_t axis : axes_) axes.push_back(static_cast<int64_t>(axis_of(axis, rank)));
   std::ranges::sort(axes);
   const auto twice = std::ranges::adjacent_find(axes);
-  if (twice != axes.end()) throw ValueError("axis {} is there twice", *twice);
+  if (twice != axes.end()) throw ValueError("axis {} appears twice", *twice);
   return axes;
 }
 

@@ -113,7 +113,7 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
 
 struct ScanTable {
   const ir::Primitive& sum =
-      scan({"cumulative_sum", "The sums of the elements up to each one.", "numpy.cumsum", kNumbers},
+      scan({"cumulative_sum", "The cumulative sum.", "numpy.cumsum", kNumbers},
            {.transposes = {{{},
                             [](const RuleContext& c, const Tensor& cotangent, size_t) {
                               const ScanAttributes& a = attributes_of(c);
@@ -123,28 +123,27 @@ struct ScanTable {
               return batch_along<ScanAttributes>(scan_ops().sum, a, operands, batched);
             }}});
   const ir::Primitive& product =
-      scan({"cumulative_product", "The products of the elements up to each one.", "numpy.cumprod",
-            kNumbers},
+      scan({"cumulative_product", "The cumulative product.", "numpy.cumprod", kNumbers},
            {.tangents = {kFirst | kResult, tangent_of_running_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
             }}});
   const ir::Primitive& maximum =
-      scan({"cumulative_maximum", "The greatest element so far; NaN from the first one on.",
+      scan({"cumulative_maximum", "The cumulative maximum; NaN from the first NaN on.",
             "numpy.maximum.accumulate", kOrdered},
            {.tangents = {kFirst | kResult, tangent_of_running_extreme},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().maximum, a, operands, batched);
             }}});
   const ir::Primitive& minimum =
-      scan({"cumulative_minimum", "The least element so far; NaN from the first one on.",
+      scan({"cumulative_minimum", "The cumulative minimum; NaN from the first NaN on.",
             "numpy.minimum.accumulate", kOrdered},
            {.tangents = {kFirst | kResult, tangent_of_running_extreme},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().minimum, a, operands, batched);
             }}});
   const ir::Primitive& log_sum =
-      scan({"cumulative_logsumexp", "log Σ e^x of the elements up to each one.",
+      scan({"cumulative_logsumexp", "The logarithm of the cumulative sum of e^x.",
             "numpy.logaddexp.accumulate", kFloatings},
            {.tangents = {kFirst | kResult, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
@@ -152,7 +151,7 @@ struct ScanTable {
             }}});
   const ir::Primitive& recurrence =
       scan({"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.",
-            "the sum and product of each step, in a loop of Python", kInexacts, 2},
+            "the sum and product of each step, in a Python loop", kInexacts, 2},
            {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
             .tangents = {kFirst | kResult, tangent_of_recurrence},
             .batching = {[](const auto& a, auto operands, const auto& batched) {

@@ -50,8 +50,8 @@ void infer_topk(ir::Inference& in) {
   const Dim size = shape.at(a.axis);
   if (a.count.is_number() &&
       (a.count.number() < 0 || (size.is_number() && a.count.number() > size.number()))) {
-    throw ValueError("{}: {} of the {} elements along axis {} of {}", in.primitive.name, a.count,
-                     size, a.axis, in.operands[0].text())
+    throw ValueError("{}: cannot select {} of the {} elements along axis {} of {}",
+                     in.primitive.name, a.count, size, a.axis, in.operands[0].text())
         .at(in.location);
   }
   shape.set(a.axis, a.count);
@@ -75,7 +75,7 @@ void infer_search(ir::Inference& in) {
   const bool same_rank = sorted.rank() == values.rank() && sorted.rank() > 0;
   if (same_rank) aligned.set(-1, values.shape().at(-1));
   if (!same_rank || !same(aligned, values.shape())) {
-    throw ShapeError("{}: {} and {} must have the same sizes but in the last dimension",
+    throw ShapeError("{}: {} and {} must have the same sizes except in the last dimension",
                      in.primitive.name, sorted.text(), values.text())
         .at(in.location);
   }
@@ -89,10 +89,10 @@ void infer_search(ir::Inference& in) {
 
 void infer_unique(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
-  if (in.operands[0].rank() != 1) in.fail("takes a vector, not {}", in.operands[0].text());
+  if (in.operands[0].rank() != 1) in.fail("expected a vector, not {}", in.operands[0].text());
   const ir::Type given = in.operands[0].without_sharding();
   const ir::Type places = given.with_dtype(DType::i64);
-  const Shape different{in.born("different")};
+  const Shape different{in.new_size("different")};
   in.give(given.with_shape(different));
   in.give(places);
   in.give(places.with_shape(different));
@@ -101,9 +101,9 @@ void infer_unique(ir::Inference& in) {
 
 std::vector<Tensor> refuse_to_batch_unique(const ir::Attributes&, std::span<const Tensor>,
                                            const std::vector<bool>&) {
-  throw ShapeError("unique: how many elements differ would not be the same in every lane")
+  throw ShapeError("unique: the number of unique elements would differ from sample to sample")
       .at(Location::of_caller())
-      .hint("sort the lanes, and compare each element with the one before it");
+      .hint("sort the samples, and compare each element with the one before it");
 }
 
 struct SortTable;
@@ -112,8 +112,8 @@ const SortTable& sort_ops();
 struct SortTable {
   const ir::Primitive& sort = declare(
       {.primitive = {.name = "sort",
-                     .summary = "In order along an axis, alike ones as they were, NaN as "
-                                "the greatest; and where each element was.",
+                     .summary = "The elements sorted along an axis (stable, NaN last), and the "
+                                "indices of the elements.",
                      .oracle = "numpy.argsort",
                      .attributes = &ir::schema_of<SortAttributes>(),
                      .operands = ir::exactly(1),
@@ -124,42 +124,43 @@ struct SortTable {
                    return batch_along<SortAttributes>(sort_ops().sort, a, operands, batched);
                  }}}});
   const ir::Primitive& topk = declare(
-      {.primitive = {.name = "topk",
-                     .summary = "The largest or smallest along an axis, in order; and "
-                                "where each was.",
-                     .oracle = "numpy.argsort",
-                     .attributes = &ir::schema_of<TopkAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = kOrdered,
-                     .infer = infer_topk},
+      {.primitive =
+           {.name = "topk",
+            .summary = "The largest or smallest elements along an axis, sorted, and their indices.",
+            .oracle = "numpy.argsort",
+            .attributes = &ir::schema_of<TopkAttributes>(),
+            .operands = ir::exactly(1),
+            .takes = kOrdered,
+            .infer = infer_topk},
        .rules = {.tangents = {Reads::result(1), tangent_of_topk},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<TopkAttributes>(sort_ops().topk, a, operands, batched);
                  }}}});
-  const ir::Primitive& search =
-      declare({.primitive = {.name = "searchsorted",
-                             .summary = "Where values would go into rows that are in order.",
-                             .oracle = "numpy.searchsorted",
-                             .attributes = &ir::schema_of<SearchAttributes>(),
-                             .operands = ir::exactly(2),
-                             .takes = kOrdered,
-                             .infer = infer_search},
-               .rules = {.not_differentiable = "gives places",
-                         .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return apply_all(sort_ops().search, all_batched(operands, batched), a);
-                         }}}});
-  const ir::Primitive& unique = declare(
-      {.primitive = {.name = "unique",
-                     .summary = "The different elements of a vector in ascending order, which of "
-                                "them each element is, how often each is there, and where "
-                                "it is first.",
-                     .oracle = "numpy.unique",
-                     .attributes = &ir::schema_of<UniqueAttributes>(),
-                     .operands = ir::exactly(1),
+  const ir::Primitive& search = declare(
+      {.primitive = {.name = "searchsorted",
+                     .summary =
+                         "The indices at which values would be inserted to keep rows sorted.",
+                     .oracle = "numpy.searchsorted",
+                     .attributes = &ir::schema_of<SearchAttributes>(),
+                     .operands = ir::exactly(2),
                      .takes = kOrdered,
-                     .infer = infer_unique},
-       .rules = {.not_differentiable = "a small change makes another number of elements",
-                 .batching = {refuse_to_batch_unique}}});
+                     .infer = infer_search},
+       .rules = {.not_differentiable = "returns indices",
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return apply_all(sort_ops().search, all_batched(operands, batched), a);
+                 }}}});
+  const ir::Primitive& unique =
+      declare({.primitive = {.name = "unique",
+                             .summary = "The unique elements of a vector, sorted, with inverse "
+                                        "indices, counts and first indices.",
+                             .oracle = "numpy.unique",
+                             .attributes = &ir::schema_of<UniqueAttributes>(),
+                             .operands = ir::exactly(1),
+                             .takes = kOrdered,
+                             .infer = infer_unique},
+               .rules = {.not_differentiable =
+                             "a small change of the operand changes the number of elements",
+                         .batching = {refuse_to_batch_unique}}});
 };
 const SortTable& sort_ops() {
   static const SortTable table;
@@ -186,7 +187,7 @@ Tensor codes_of_rows(const Tensor& x, bool equal_nan) {
   Dim width = 1;
   for (size_t i = 1; i < x.rank(); ++i) width = width * x.shape()[i];
   if (!width.is_number()) {
-    throw ValueError("unique: parts of {} elements, which is not known", width)
+    throw ValueError("unique: the number of elements, {}, is not known", width)
         .at(Location::of_caller());
   }
   if (width.number() == 0) return full({count}, 0, DType::i64);
@@ -203,7 +204,8 @@ Tensor codes_of_rows(const Tensor& x, bool equal_nan) {
 void expect_place(std::string_view function, const Tensor& x, int64_t kth, int64_t axis) {
   const Dim size = x.shape(axis);
   if (!size.is_number() || (kth >= -size.number() && kth < size.number())) return;
-  throw IndexError("{}: the place {} along axis {} of {}", function, kth, axis, x.type().text())
+  throw IndexError("{}: index {} is out of range for axis {} of {}", function, kth, axis,
+                   x.type().text())
       .at(Location::of_caller());
 }
 
@@ -257,7 +259,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
                     const Tensor& sorter) {
   const Call call("searchsorted", sorted, values, sorter);
   if (!is_integer(sorter.dtype())) {
-    throw TypeError("searchsorted: the sorter {} is not of integers", sorter.type().text())
+    throw TypeError("searchsorted: the sorter is {}, not integers", sorter.type().text())
         .at(Location::of_caller());
   }
   bool fits = sorter.rank() == sorted.rank();
@@ -265,8 +267,8 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
     fits = !differ(sorter.shape()[i], sorted.shape()[i]);
   }
   if (!fits) {
-    throw ShapeError("searchsorted: the sorter {} is not of the sizes of {}", sorter.type().text(),
-                     sorted.type().text())
+    throw ShapeError("searchsorted: the sizes of the sorter {} and of {} differ",
+                     sorter.type().text(), sorted.type().text())
         .at(Location::of_caller());
   }
   return searchsorted(take_along_axis(sorted, sorter, -1), values, side);

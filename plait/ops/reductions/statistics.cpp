@@ -69,8 +69,7 @@ Tensor with_kept_axis(const Tensor& result, const Tensor& x, std::optional<int64
 Tensor ordered(std::string_view function, const Tensor& x, std::optional<int64_t> axis) {
   const Tensor rows = with_axis_last(x, axis);
   if (same(rows.shape(-1), Dim(0))) {
-    throw ValueError("{}: {} has nothing to look at", function, x.type().text())
-        .at(Location::of_caller());
+    throw ValueError("{}: {} is empty", function, x.type().text()).at(Location::of_caller());
   }
   return sort(astype(rows, inexact(x.dtype())), -1);
 }
@@ -84,11 +83,12 @@ Tensor unless_nan(const Tensor& result, const Tensor& ordered) {
 // As far as the edges are concrete.
 void check_edges(const Tensor& edges) {
   if (edges.rank() != 1 || same(edges.shape(0), Dim(0))) {
-    throw ShapeError("histogram: the edges {} are no vector of at least one", edges.type().text())
+    throw ShapeError("histogram: the edges {} are not a vector of at least one element",
+                     edges.type().text())
         .at(Location::of_caller());
   }
   if (!kOrdered.contains(edges.dtype())) {
-    throw TypeError("histogram: the edges {} have no order", edges.type().text())
+    throw TypeError("histogram: the edges {} are not of an ordered dtype", edges.type().text())
         .at(Location::of_caller());
   }
   if (edges.is_traced()) return;
@@ -96,7 +96,7 @@ void check_edges(const Tensor& edges) {
   const auto each = numbers.elements<double>();
   const auto descends = [](double a, double b) { return !(a <= b); };
   if (std::ranges::adjacent_find(each, descends) == each.end()) return;
-  throw ValueError("histogram: the edges {} do not ascend", edges.type().text())
+  throw ValueError("histogram: the edges {} are not in ascending order", edges.type().text())
       .at(Location::of_caller());
 }
 
@@ -110,13 +110,13 @@ bool differ_in_size(const Tensor& weights, const Tensor& x) {
 // As far as the fractions are concrete.
 void check_shares(std::string_view function, const Operand& q) {
   if (q.is_tensor() && !kReals.contains(q.tensor().dtype())) {
-    throw TypeError("{}: shares are real numbers, not {}", function, q.tensor().type().text())
+    throw TypeError("{}: fractions are real numbers, not {}", function, q.tensor().type().text())
         .at(Location::of_caller());
   }
   if (q.is_tensor() ? q.tensor().is_traced() : q.scalar().is_symbolic()) return;
   const auto check = [&](double share) {
     if (share >= 0 && share <= 1) return;
-    throw ValueError("{}: {} is no share; they go from 0 to 1", function, share)
+    throw ValueError("{}: the fraction is {}, expected 0 to 1", function, share)
         .at(Location::of_caller());
   };
   if (!q.is_tensor()) return check(number_of(q.scalar()));
@@ -162,7 +162,7 @@ Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
   check_shares(function, q);
   const Tensor shares = q.as(DType::f64);
   if (shares.rank() > 1) {
-    throw ShapeError("{}: takes one share or a vector of them, not {}", function,
+    throw ShapeError("{}: expected one fraction or a vector of them, not {}", function,
                      shares.type().text())
         .at(Location::of_caller());
   }
@@ -211,7 +211,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   const Call call("norm", x);
-  if (std::isnan(order)) throw ValueError("norm: an order of NaN").at(Location::of_caller());
+  if (std::isnan(order)) throw ValueError("norm: the order is NaN").at(Location::of_caller());
   if (order == 0) return narrowed(count_nonzero(x, axes, keepdims), x);
   if (order == 2) {
     const auto squares = [](const Tensor& part, const Axes& along) {
@@ -321,7 +321,7 @@ Tensor cov(const Tensor& x, double correction) {
   const Call call("cov", x);
   expect_number("correction", correction);
   if (x.rank() > 2) {
-    throw ShapeError("cov: takes rows of numbers, not {}", x.type().text())
+    throw ShapeError("cov: expected rows of numbers, not {}", x.type().text())
         .at(Location::of_caller());
   }
   const Tensor numbers = wide_enough(x);
@@ -344,7 +344,8 @@ Tensor corrcoef(const Tensor& x) {
 
 Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
   const Call call("diff", x);
-  if (times < 0) throw ValueError("diff: {} times", times).at(Location::of_caller());
+  if (times < 0)
+    throw ValueError("diff: n is {}, expected 0 or more", times).at(Location::of_caller());
   normal_axis(axis, x.rank());
   Tensor result = x;
   for (int64_t i = 0; i < times; ++i) {
@@ -360,11 +361,11 @@ Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
 Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weights) {
   const Call call("bincount", x, weights);
   if (!is_integer(x.dtype()) && !is_boolean(x.dtype())) {
-    throw TypeError("bincount: takes whole numbers, not {}", x.type().text())
+    throw TypeError("bincount: expected integers, not {}", x.type().text())
         .at(Location::of_caller());
   }
   if (x.rank() != 1 || (weights && differ_in_size(weights, x))) {
-    throw ShapeError("bincount: takes a vector, and as many weights where there are some")
+    throw ShapeError("bincount: expected a vector, and as many weights if any")
         .at(Location::of_caller());
   }
   return segment_sum(weights ? weights : full(x.shape(), 1, DType::i64), astype(x, DType::i64),
@@ -374,9 +375,9 @@ Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weight
 Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {
   const Call call("histogram", x);
   if (bins < 1 || !(low < high) || !std::isfinite(high - low)) {
-    throw ValueError("histogram: {} bins from {} to {}", bins, low, high)
+    throw ValueError("histogram: cannot make {} bins from {} to {}", bins, low, high)
         .at(Location::of_caller())
-        .hint("one bin at least, and the lower end first");
+        .hint("expected at least one bin, and a lower end below the upper end");
   }
   return histogram(x, linspace(low, high, bins + 1, inexact(x.dtype())));
 }

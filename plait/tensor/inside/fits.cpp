@@ -41,7 +41,7 @@ void expect_fits(const Scalar& scalar, DType dtype) {
   if (fits(scalar, dtype)) return;
   throw ValueError("{} does not fit into {}", *number_of(scalar), name_of(dtype))
       .at(Location::of_caller())
-      .hint("astype(x, dtype) gives a tensor of a wider dtype");
+      .hint("astype(x, dtype) returns a tensor of a wider dtype");
 }
 
 }  // namespace plait

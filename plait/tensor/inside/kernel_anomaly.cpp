@@ -51,12 +51,12 @@ std::string backward_text(Location line) {
 [[noreturn]] void refuse(const KernelCall& call, std::span<const Array> operands,
                          const NonFinite& found) {
   const Location line = Location::of_caller();
-  throw CheckError("{}: gave {}, from {}{}", call.primitive.name, found.text(),
+  throw CheckError("{}: returned {}, for {}{}", call.primitive.name, found.text(),
                    operands_text(call.primitive, operands, found), backward_text(line))
       .at(line)
       .hint(
-          "print and check_finite show what it is given; detect_anomaly asked for this error, and "
-          "can let infinities pass");
+          "print and check_finite show its operands; detect_anomaly raised this error, and can be "
+          "set to accept infinities");
 }
 
 bool is_anomaly(const NonFinite& found, std::span<const Array> operands) {

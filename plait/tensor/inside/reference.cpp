@@ -43,7 +43,7 @@ std::byte* place_in(const Array& array, const IndexSignature::Access& access, Po
     const int64_t position = position_in(access.dimensions[i], point, extents);
     if (position < 0 || position >= layout.sizes[i]) {
       if (access.guarded) return nullptr;
-      throw IndexError("position {} in a dimension of {}", position, layout.sizes[i]);
+      throw IndexError("index {} is out of range for a dimension of {}", position, layout.sizes[i]);
     }
     place += position * layout.strides[i];
   }
@@ -199,7 +199,7 @@ Array run_loops(const IndexSignature& signature, const ir::ScalarBody& body,
   else if (is_floating(dtype) && (body.real || only_moves))
     run(loops, body.real);
   else
-    throw TypeError("{} does not take {}", operation, name_of(dtype));
+    throw TypeError("{} does not support {}", operation, name_of(dtype));
   return filled;
 }
 

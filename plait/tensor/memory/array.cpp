@@ -11,7 +11,7 @@ constexpr int64_t kGrain = 1 << 16;  // bytes worth a thread
 int64_t byte_count(DType dtype, int64_t elements) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(elements, size_of(dtype), &bytes)) {
-    throw MemoryError("{} elements of {} are more bytes than 63 bits count", elements,
+    throw MemoryError("{} elements of {}: the number of bytes exceeds 63 bits", elements,
                       name_of(dtype));
   }
   return bytes;
@@ -69,7 +69,7 @@ Array Array::borrow(DType dtype, Layout layout, const void* data, int64_t bytes,
   if (layout.element_count() > 0) {
     const Reach reach = reach_of(layout);
     if (reach.least < 0 || byte_count(dtype, reach.greatest + 1) > bytes) {
-      throw ShapeError("{} with strides {} leads outside the {} bytes that are lent",
+      throw ShapeError("{} with strides {} exceeds the {} bytes of the given memory",
                        text_of_sizes(layout.sizes), text_of_sizes(layout.strides), bytes);
     }
   }
@@ -78,7 +78,8 @@ Array Array::borrow(DType dtype, Layout layout, const void* data, int64_t bytes,
 
 Element Array::element() const {
   if (element_count() != 1) {
-    throw ValueError("an array of sizes {} is not one number", text_of_sizes(sizes()));
+    throw ValueError("expected an array of one element, not one of sizes {}",
+                     text_of_sizes(sizes()));
   }
   return load_element(dtype_, data());
 }
@@ -121,7 +122,8 @@ void Array::expect_elements(DType dtype) const {
   if (dtype != dtype_) {
     throw TypeError("the elements are {}, not {}", name_of(dtype_), name_of(dtype));
   }
-  if (!is_contiguous()) throw ValueError("the elements do not lie in a row; take contiguous()");
+  if (!is_contiguous())
+    throw ValueError("the elements are not contiguous; call contiguous() first");
 }
 
 void Array::expect_count(size_t values) const {

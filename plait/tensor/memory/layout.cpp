@@ -24,7 +24,7 @@ int64_t element_count_of(std::span<const int64_t> sizes) {
   int64_t count = 1;
   for (const int64_t size : sizes) {
     if (__builtin_mul_overflow(count, size, &count)) {
-      throw MemoryError("{} has more elements than 63 bits count", text_of_sizes(sizes));
+      throw MemoryError("{}: the number of elements exceeds 63 bits", text_of_sizes(sizes));
     }
   }
   return count;
@@ -33,15 +33,15 @@ int64_t element_count_of(std::span<const int64_t> sizes) {
 size_t axis_of(int64_t axis, size_t rank) {
   const auto signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {
-    if (rank == 0) throw IndexError("axis {}: there are no dimensions", axis);
-    throw IndexError("axis {} is not one of {} dimensions", axis, rank)
+    if (rank == 0) throw IndexError("axis {} is out of range: there are no dimensions", axis);
+    throw IndexError("axis {} is out of range for {} dimensions", axis, rank)
         .hint(fmt::format("axes go from {} to {}", -signed_rank, signed_rank - 1));
   }
   return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
 Slice::Range Slice::within(int64_t size) const {
-  if (step == 0) throw ValueError("a slice with a step of 0");
+  if (step == 0) throw ValueError("the step of a slice is 0");
   // Valid ends of a slice: 0 to size if the step is positive, -1 to size - 1 if negative.
   const int64_t least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
   const auto place = [&](const std::optional<int64_t>& given, int64_t standard) {
@@ -128,7 +128,7 @@ Layout Layout::permuted(std::span<const int64_t> axes) const {
   std::vector<bool> seen(rank());
   for (size_t i = 0; i < rank(); ++i) {
     const size_t from = axis_of(axes[i], rank());
-    if (seen[from]) throw ValueError("axis {} is there twice in {}", from, text_of_sizes(axes));
+    if (seen[from]) throw ValueError("axis {} appears twice in {}", from, text_of_sizes(axes));
     seen[from] = true;
     result.sizes[i] = sizes[from];
     result.strides[i] = strides[from];
@@ -182,7 +182,7 @@ std::optional<Layout> Layout::reshaped(const Sizes& to) const {
   }
   Layout result{to, Sizes(to.size(), 1), offset};
   if (count == 0) return Layout::contiguous(to);
-  // Old dimensions are taken in contiguous runs; each run is split anew.
+  // Old dimensions are taken in contiguous runs; each run is split again.
   size_t begin = 0, made = 0;
   while (begin < rank() || made < to.size()) {
     size_t end = begin, next = made;

@@ -217,7 +217,7 @@ std::array<Usage, kMostTags + 1> usage_by_tag;
 thread_local uint16_t current_tag = 0;
 
 [[noreturn]] void refuse(int64_t bytes, std::string_view why) {
-  throw MemoryError("{} bytes of memory are more than {}", bytes, why)
+  throw MemoryError("cannot allocate {} bytes: {}", bytes, why)
       .hint("free arrays, or use a smaller batch or dtype");
 }
 
@@ -227,7 +227,7 @@ void check_limit(int64_t bytes) {
   const int64_t live = total_usage.live.load(std::memory_order_relaxed);
   if (bytes > limit - live) {
     refuse(bytes,
-           fmt::format("the setting memory_limit leaves ({} of {} are in use)", live, limit));
+           fmt::format("the setting memory_limit is exceeded ({} of {} are in use)", live, limit));
   }
 }
 
@@ -237,14 +237,14 @@ MemoryBlock* new_block(int size_class, int64_t bytes) {
     release_cached_memory();
     const int64_t available = available_memory();
     if (size > available)
-      refuse(bytes, fmt::format("there is ({} bytes are available)", available));
+      refuse(bytes, fmt::format("out of memory ({} bytes are available)", available));
   }
   MemoryBlock* block = from_system(size_class);
   if (block == nullptr) {
     release_cached_memory();
     block = from_system(size_class);
   }
-  if (block == nullptr) refuse(bytes, "the system gives");
+  if (block == nullptr) refuse(bytes, "the system refuses");
   return block;
 }
 
@@ -262,7 +262,7 @@ MemoryBlock* take_from_thread(int size_class) {
 
 MemoryBlock* allocate_block(int64_t bytes) {
   constexpr int64_t kMost = int64_t{1} << 46;
-  if (bytes < 0 || bytes >= kMost) refuse(bytes, "any machine has");
+  if (bytes < 0 || bytes >= kMost) refuse(bytes, "more than any machine has");
   check_limit(bytes);
   const int size_class = class_of(bytes + static_cast<int64_t>(sizeof(MemoryBlock)));
   MemoryBlock* block = take_from_thread(size_class);

@@ -27,16 +27,16 @@ std::string names_of_open() {
   if (open_axes.empty()) return "no axis is open";
   std::vector<std::string_view> names;
   for (const NamedAxis& axis : open_axes) names.push_back(axis.name);
-  return fmt::format("open are {}", fmt::join(names, ", "));
+  return fmt::format("the open axes are {}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
 NamedAxisScope::NamedAxisScope(std::string_view name, Dim size) {
   if (!is_name(name)) {
-    throw ValueError("`{}` is no name for an axis", name)
+    throw ValueError("`{}` is not a valid name of an axis", name)
         .at(Location::of_caller())
-        .hint("letters, digits, _ and . make a name, with no digit or . in front");
+        .hint("a name has letters, digits, _ and ., and begins with a letter or _");
   }
   label_ = free_label(name);
   open_axes.push_back({std::string(name), label_, size, {}});
@@ -55,16 +55,15 @@ const NamedAxis& axis_called(std::string_view name) {
   for (auto axis = open_axes.rbegin(); axis != open_axes.rend(); ++axis) {
     if (axis->name == name) return *axis;
   }
-  throw KeyError("there is no axis `{}` here: {}", name, names_of_open())
+  throw KeyError("unknown axis `{}`: {}", name, names_of_open())
       .at(Location::of_caller())
-      .hint("vmap opens one that it is given the name of");
+      .hint("vmap with a name for its axis opens one");
 }
 
 const NamedAxis& axis_labelled(std::string_view label) {
   const auto axis = std::ranges::find(open_axes, label, &NamedAxis::label);
   if (axis != open_axes.end()) return *axis;
-  throw KeyError("there is no axis `{}` here: {}", label, names_of_open())
-      .at(Location::of_caller());
+  throw KeyError("unknown axis `{}`: {}", label, names_of_open()).at(Location::of_caller());
 }
 
 ir::AxisSet all_open_axes() {

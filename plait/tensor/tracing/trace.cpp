@@ -223,7 +223,7 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
       throw ValueError("a {} of the trace of {} is used after that trace has ended",
                        traced.type.text(), traced.scope->name)
           .at(Location::of_caller())
-          .hint("give it back from the traced function instead of keeping it elsewhere");
+          .hint("return it from the traced function instead of storing it elsewhere");
     }
     if (traced.scope == scope_) identity = traced.actual.get();
   }

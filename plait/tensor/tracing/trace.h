@@ -26,8 +26,8 @@ class SizeReader;
 // Thrown through functions that are being recorded, to restart them or to continue without the
 // record. Not an error; users never see it.
 struct Unwinding {};
-// An operation is refused for symbolic sizes, but would be valid for the actual ones. This is no
-// error of the host code, which cannot catch it.
+// An operation is refused for symbolic sizes, but would be valid for the actual ones. This is not
+// an error of the host code, which cannot catch it.
 struct NeedsConcreteSizes : Unwinding {
   NeedsConcreteSizes(std::exception_ptr error, std::string message)
       : refused(std::move(error)), why(std::move(message)) {}

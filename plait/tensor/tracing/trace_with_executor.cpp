@@ -42,7 +42,7 @@ Tensor Trace::actual(const Tensor& tensor) {
   if (!*traced.actual && trace != nullptr && traced.piece == trace->piece_)
     trace->compute_pending();
   if (!*traced.actual) {
-    throw ValueError("a {} was never computed, since what was computed with it failed",
+    throw ValueError("a {} was never computed: an operation recorded with it failed",
                      traced.type.text())
         .at(Location::of_caller());
   }

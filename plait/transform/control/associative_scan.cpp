@@ -73,7 +73,7 @@ Tensors associative_scan(const TensorFunction& function, std::span<const Tensor>
     x.push_back(moveaxis(each, options.axis, 0));
     if (options.reverse) x.back() = flip(x.back(), 0);
     if (same(x.back().shape(0), x[0].shape(0))) continue;
-    throw ShapeError("associative_scan: {} and {} have other lengths along axis {}",
+    throw ShapeError("associative_scan: {} and {} have different lengths along axis {}",
                      elements[0].type().text(), each.type().text(), options.axis)
         .at(Location::of_caller());
   }
@@ -84,7 +84,7 @@ Tensors associative_scan(const TensorFunction& function, std::span<const Tensor>
       const bool fits =
           results.size() == count && ir::fits_but_for_axes(results[i].type(), given[i].type());
       if (fits) continue;
-      throw TypeError("associative_scan: the function gives {} for two {}",
+      throw TypeError("associative_scan: the function returns {} for two {}",
                       i < results.size() ? results[i].type().text() : "nothing",
                       given[i].type().text())
           .at(Location::of_caller());

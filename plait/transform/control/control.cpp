@@ -69,12 +69,12 @@ Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
     for (const Tensor& each : stacked) arguments.push_back(each[i]);
     Tensors results = body(arguments);
     if (results.size() < carries.size()) {
-      throw ValueError("scan: the body gives {} tensors, fewer than the {} that are carried",
+      throw ValueError("scan: the body returns {} tensors, fewer than the {} that are carried",
                        results.size(), carries.size())
           .at(Location::of_caller());
     }
     if (!given.empty() && results.size() - carries.size() != given[0].size()) {
-      throw ValueError("scan: the body gives {} tensors, and gave {} at the first step",
+      throw ValueError("scan: the body returns {} tensors, but returned {} at the first step",
                        results.size(), carries.size() + given[0].size())
           .at(Location::of_caller());
     }
@@ -108,8 +108,9 @@ Tensors cond(const Tensor& predicate, const TensorFunction& then, const TensorFu
 
 Tensors switch_(const Tensor& index, const std::vector<TensorFunction>& branches,
                 std::span<const Tensor> operands) {
-  expect_scalar("switch: the index", index, is_integer(index.dtype()), "a whole number");
-  if (branches.empty()) throw ValueError("switch: there is no branch").at(Location::of_caller());
+  expect_scalar("switch: the index", index, is_integer(index.dtype()), "an integer");
+  if (branches.empty())
+    throw ValueError("switch: expected at least one branch").at(Location::of_caller());
   if (Trace::current() != nullptr) {
     return stage_branches(ir::Structure::switch_, index, branches, operands);
   }
@@ -117,7 +118,7 @@ Tensors switch_(const Tensor& index, const std::vector<TensorFunction>& branches
   if (number >= 0 && static_cast<size_t>(number) < branches.size()) {
     return branches[static_cast<size_t>(number)](operands);
   }
-  throw IndexError("switch: the index is {}, and there are {} branches", number, branches.size())
+  throw IndexError("switch: the index {} is out of range for {} branches", number, branches.size())
       .at(Location::of_caller());
 }
 
@@ -153,10 +154,10 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
   }
   const StagedFunction tests = stage("test", found->types, checked), &steps = found->body;
   if (is_always_true(tests)) {
-    throw ValueError("while: the test is true at each step, whatever is carried ({})",
+    throw ValueError("while: the test is always true, whatever is carried ({})",
                      tests.function->location().text())
         .at(Location::of_caller())
-        .hint("sizes are compared when it runs by <, <=, > and >=");
+        .hint("<, <=, > and >= compare sizes at run time");
   }
   if (draws_keys(tests.program) || draws_keys(steps.program)) {
     return while_with_keys(with_key(tests), with_key(steps), initial, random::draw_key());
@@ -180,7 +181,7 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
   std::optional<Dim> length = options.length;
   for (size_t i = 0; i < stacked.size(); ++i) {
     if (stacked[i].rank() == 0) {
-      throw ShapeError("scan: {} is stacked, but has no axis", stacked[i].type().text())
+      throw ShapeError("scan: {} is stacked, but has no axes", stacked[i].type().text())
           .at(Location::of_caller());
     }
     const Dim here = stacked[i].shape(0);
@@ -191,17 +192,17 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
         .at(Location::of_caller());
   }
   if (!length) {
-    throw ValueError("scan: nothing says how many steps there are")
+    throw ValueError("scan: the number of steps is unknown")
         .at(Location::of_caller())
-        .hint("say it in the options: length");
+        .hint("pass it in the options: length");
   }
   if (length->is_number() && length->number() < 0) {
     throw ValueError("scan: a length of {}, expected 0 or more", length->number())
         .at(Location::of_caller());
   }
   if (options.unroll < 1 || (options.unroll > 1 && options.checkpoints)) {
-    throw ValueError("scan: {} steps are to be one{}", options.unroll,
-                     options.checkpoints ? ", and there are checkpoints" : "")
+    throw ValueError("scan: unroll is {}, expected 1 or more{}", options.unroll,
+                     options.checkpoints ? ", and 1 with checkpoints" : "")
         .at(Location::of_caller());
   }
   if (options.checkpoints) {

@@ -46,7 +46,7 @@ const ir::RecordType* find_record(std::string_view name) {
 
 const ir::RecordType& record_named(std::string_view name) {
   if (const ir::RecordType* const found = find_record(name)) return *found;
-  throw KeyError("there is no record @{}", name).at(Location::of_caller()).hint("declare it first");
+  throw KeyError("unknown record @{}", name).at(Location::of_caller()).hint("declare it first");
 }
 
 // Names of tapes contain dots.
@@ -68,7 +68,7 @@ const ir::RecordType& record_of(const Tensor& record) {
   const ir::Type type = record.type();
   if (is_of_user(type)) return record_named(type.record_name());
   if (is_optional_of_user(type)) return record_named(type.element().record_name());
-  throw TypeError("a {} is no record", type.text()).at(Location::of_caller());
+  throw TypeError("a {} is not a record", type.text()).at(Location::of_caller());
 }
 
 bool can_be_field(const ir::Type& type) {
@@ -136,10 +136,9 @@ Tensor unwrapped_plain(const Tensor& record) {
   if (record.record().is_present()) {
     return Tensor(RecordValue{record.type().element(), record.record().unwrapped()});
   }
-  throw ValueError("there is no {}: its fields were asked for where it is absent",
-                   record.type().element().text())
+  throw ValueError("a {} is absent where its fields are read", record.type().element().text())
       .at(Location::of_caller())
-      .hint("ask whether it is there, in a cond");
+      .hint("test whether it is present, in a cond");
 }
 
 // ---- Derivatives. The tangent of a record, absent or not, has the type `@name?`; fields without a
@@ -265,7 +264,7 @@ namespace records {
 
 void declare(std::string_view name, std::span<const ir::Type> fields) {
   if (name.empty() || !is_users_name(name)) {
-    throw ValueError("\"{}\" is no name for a record", name)
+    throw ValueError("\"{}\" is not a valid name of a record", name)
         .at(Location::of_caller())
         .hint("a name has letters, digits and underscores");
   }
@@ -279,7 +278,7 @@ void declare(std::string_view name, std::span<const ir::Type> fields) {
   const std::lock_guard lock(declared().mutex);
   const auto [place, is_new] = declared().records.try_emplace(record.name, record);
   if (is_new || place->second.fields == record.fields) return;
-  throw TypeError("record @{} was declared before, as `{}`", name, place->second.text())
+  throw TypeError("record @{} is declared already, as `{}`", name, place->second.text())
       .at(Location::of_caller());
 }
 

@@ -183,14 +183,14 @@ Tensors follow_with(Custom custom, std::span<const Seen> seen) {
 
 void check_count(std::string_view what, size_t given, size_t wanted) {
   if (given == wanted) return;
-  throw ValueError("{} gives {} tensors, expected {}", what, given, wanted)
+  throw ValueError("{} returns {} tensors, expected {}", what, given, wanted)
       .at(Location::of_caller());
 }
 
 namespace {
 
 constexpr const char* kFits =
-    "what a rule gives has the shape and the dtype of what it is a derivative of";
+    "a rule returns tensors of the shape and dtype of what it differentiates";
 
 // Symbolic sizes may turn out to be equal.
 bool may_be_same(const Shape& given, const Shape& wanted) {

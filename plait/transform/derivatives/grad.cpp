@@ -14,31 +14,31 @@ void check_argument(const Tensor& leaf, std::string_view path, size_t argument,
   const std::string name = path.empty() ? fmt::format("argument {}", argument)
                                         : fmt::format("{} of argument {}", path, argument);
   if (options.holomorphic) {
-    throw TypeError("grad: {} is {}; a holomorphic function takes complex numbers", name,
+    throw TypeError("grad: {} is {}; with holomorphic, expected complex numbers", name,
                     leaf.type().text())
         .at(Location::of_caller());
   }
   throw TypeError("grad: {} is {}, which has no gradient", name, leaf.type().text())
       .at(Location::of_caller())
-      .hint("convert it with astype, choose other arguments (grad<1>(f)), or say allow_integers");
+      .hint("convert it with astype, choose other arguments (grad<1>(f)), or set allow_integers");
 }
 
 void check_result(const Tensor& result, const GradOptions& options) {
   if (!result.is_array()) {
-    throw TypeError("grad: the function gives {}, expected one number", result.type().text())
+    throw TypeError("grad: the function returns {}, expected one number", result.type().text())
         .at(Location::of_caller());
   }
   const DType dtype = result.dtype();
   const bool fits = options.holomorphic ? is_complex(dtype) : is_floating(dtype);
   if (!fits) {
-    throw TypeError("grad: the function gives {}, expected one {} number", result.type().text(),
+    throw TypeError("grad: the function returns {}, expected one {} number", result.type().text(),
                     options.holomorphic ? "complex" : "real")
         .at(Location::of_caller())
-        .hint(is_complex(dtype) ? "take abs or real of it, or say holomorphic"
-                                : "whole numbers have no derivative");
+        .hint(is_complex(dtype) ? "take abs or real of it, or set holomorphic"
+                                : "integers have no derivative");
   }
   if (result.rank() != 0) {
-    throw ShapeError("grad: the function gives {}, expected one number", result.type().text())
+    throw ShapeError("grad: the function returns {}, expected one number", result.type().text())
         .at(Location::of_caller())
         .hint("reduce it, by sum or mean, or use vjp or jacrev");
   }

@@ -44,8 +44,8 @@ auto arranged(const Result& result, const Arguments& arguments,
         result);
   } else {
     static_assert(std::is_same_v<Arguments, Tensor>,
-                  "the derivative of a struct by a struct is no struct: let the function give a "
-                  "tensor or a tuple of tensors, or take one tensor");
+                  "the derivative of a struct by a struct is not a struct: let the function return "
+                  "a tensor or a tuple of tensors, or take one tensor");
     return map_leaves(result, [&](const Tensor&) {
       Tensor only = rows.front()[0];
       rows = rows.subspan(1);

@@ -27,7 +27,7 @@ Sketch::Keeps keeps_of(const RematPolicy& policy) {
           return std::ranges::find(names, name) != names.end();
         };
   }
-  throw ValueError("remat: there is no policy \"{}\"", policy.policy)
+  throw ValueError("remat: unknown policy \"{}\"", policy.policy)
       .at(Location::of_caller())
       .hint("the policies are nothing, everything, dots and names");
 }

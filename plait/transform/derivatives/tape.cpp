@@ -50,18 +50,18 @@ Tensor cotangent_for(std::string_view function, const Tensor& result, const Tens
   if (result.rank() == 0 && is_floating(result.dtype())) return ones_like(result);
   throw ShapeError("{}: the result is {}, expected one real number", function, result.type().text())
       .at(Location::of_caller())
-      .hint("reduce it, by sum or mean, or give its cotangent");
+      .hint("reduce it, by sum or mean, or pass its cotangent");
 }
 
 void expect_followed(std::string_view function, const Tensor& result, const Level& level) {
   const Origin& origin = origin_of(result);
   if (origin && origin.levels.contains(level)) return;
-  throw ValueError("{}: the {} was made of nothing that wants a gradient", function,
+  throw ValueError("{}: the {} does not depend on a tensor that requires a gradient", function,
                    result.type().text())
       .at(Location::of_caller())
       .hint(
-          "begin with x = x.requires_grad(), which gives another tensor, or with tape.watch(x), "
-          "outside of no_grad; what is computed there needs it again: "
+          "begin with x = x.requires_grad(), which returns another tensor, or with tape.watch(x), "
+          "outside of no_grad; results computed there need it again: "
           "w = (w - step).detach().requires_grad()");
 }
 
@@ -99,7 +99,7 @@ std::vector<Tensor> gradients_at(const LevelPtr& level, const Tensor& result,
     throw ValueError("gradient: the result does not depend on input {}, {}", i,
                      inputs[i].type().text())
         .at(Location::of_caller())
-        .hint("say allow_unused to get an empty tensor for it");
+        .hint("set allow_unused to get an empty tensor for it");
   }
   return gradients;
 }
@@ -164,7 +164,7 @@ uint64_t register_hook(const Tensor& tensor, Listeners::Hook hook) {
   static std::atomic<uint64_t> newest{0};
   const Origin& origin = origin_of(tensor);
   if (!origin) {
-    throw ValueError("register_hook: the {} was made of nothing that wants a gradient",
+    throw ValueError("register_hook: the {} does not depend on a tensor that requires a gradient",
                      tensor.type().text())
         .at(Location::of_caller());
   }

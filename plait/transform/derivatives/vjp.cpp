@@ -23,7 +23,7 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
   const bool is_array = wanted.type().is_array();
   if (!is_array && given.type() == wanted.type()) return;
   if (is_array && !given.is_array()) {
-    throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+    throw TypeError("{}: {} is {}, but {} is given for it", function, what, wanted.text(),
                     given.type().text())
         .at(Location::of_caller());
   }
@@ -31,15 +31,15 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
     throw TypeError("{}: {} is {}, which has no derivative, but {} is given for it", function, what,
                     wanted.text(), given.type().text())
         .at(Location::of_caller())
-        .hint("give nothing for it: None, an empty Tensor() in C++");
+        .hint("pass nothing for it: None, an empty Tensor() in C++");
   }
   if (!is_array || given.dtype() != wanted.dtype()) {
-    throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+    throw TypeError("{}: {} is {}, but {} is given for it", function, what, wanted.text(),
                     given.type().text())
         .at(Location::of_caller());
   }
   if (!same(given.shape(), wanted.shape())) {
-    throw ShapeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+    throw ShapeError("{}: {} is {}, but {} is given for it", function, what, wanted.text(),
                      given.type().text())
         .at(Location::of_caller());
   }
@@ -77,10 +77,10 @@ void check(std::span<const Tensor> values, std::span<const Tensor> derivatives) 
     const int64_t bytes = size_of(values[i].dtype()) / (is_complex(values[i].dtype()) ? 2 : 1);
     const double allowed = bytes == 8 ? 1e-9 : bytes == 4 ? 1e-3 : 0.1;
     if (difference <= allowed * std::max(1.0, largest(values[i]))) continue;
-    throw ValueError("linear_transpose: the function is not linear: result {} is off by {}", i,
+    throw ValueError("linear_transpose: the function is not linear: result {} differs by {}", i,
                      difference)
         .at(Location::of_caller())
-        .hint("take vjp of it, at the place where its derivative is wanted");
+        .hint("use vjp, at the point where its derivative is needed");
   }
 }
 

@@ -111,7 +111,7 @@ def check_qr(operands, results, attributes):
     a, (q, r) = operands[0], results
     inner = a.shape[-2] if attributes.get("complete") else min(a.shape[-2:])
     return first(close("A = Q R", q @ r, a, a), close("QᴴQ = 1", dagger(q) @ q, eye(inner, a), a),
-                 None if np.array_equal(np.triu(r), r) else "R is no triangle")
+                 None if np.array_equal(np.triu(r), r) else "R is not a triangle")
 
 
 add("qr", None, [*ANY, Sample(((5, 3),), {"complete": True}), Sample(((3, 3),), {"complete": True})], check=check_qr)

@@ -147,7 +147,7 @@ def check_known(name, drawn):
 def check_permutation(operands, results, attributes):
     drawn, count = results[0], attributes["count"]
     if drawn.shape != (*operands[0].shape, count) or not np.array_equal(np.sort(drawn, -1), np.broadcast_to(np.arange(count), drawn.shape)):
-        return f"{drawn} is no permutation of {count}"
+        return f"{drawn} is not a permutation of {count}"
     if count == 100:
         return check_known("random_permutation", drawn)
     if count == 5 and drawn.ndim == 2:  # each value is equally frequent at each place

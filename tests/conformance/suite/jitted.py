@@ -28,9 +28,9 @@ def _check_values(case, quick):
             results = jitted([plait.asarray(x) for x in operands], sample.attributes)
             results = [each.numpy() for each in (results if isinstance(results, (list, tuple)) else [results])]
             if [x.shape for x in results] != [x.shape for x in eager]:
-                yield f"({sample}) {way}: {[x.shape for x in results]}, at once {[x.shape for x in eager]}"
+                yield f"({sample}) {way}: {[x.shape for x in results]}, eagerly {[x.shape for x in eager]}"
             elif case.repeatable and not all(map(are_alike, results, eager)):
-                yield f"({sample}) {way}: other numbers than at once"
+                yield f"({sample}) {way}: other numbers than eagerly"
     if tried and jitted.stats().hits == 0:
         yield f"never ran from the record: {jitted.stats()}"
 

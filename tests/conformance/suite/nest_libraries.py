@@ -1,5 +1,5 @@
 """The libraries for which nests of transforms (suite/nest_parts.py) are written, with the same names: Plait, Plait with
-every transform unrolled by hand, differences in place of derivatives, and JAX.
+every transform unrolled, differences in place of derivatives, and JAX.
 
 A function takes one array and returns one; `x` is the point of evaluation."""
 

@@ -41,8 +41,8 @@ def check_symbolic(case, quick=False):
         results = program(*operands)
         results = [each.numpy() for each in (results if isinstance(results, (list, tuple)) else [results])]
         if [x.shape for x in results] != [x.shape for x in eager]:
-            yield f"({sample}) of {', '.join(map(str, specs))}: {[x.shape for x in results]}, at once {[x.shape for x in eager]}"
+            yield f"({sample}) of {', '.join(map(str, specs))}: {[x.shape for x in results]}, eagerly {[x.shape for x in eager]}"
         elif case.repeatable and not all(a.tobytes() == b.tobytes() for a, b in zip(results, eager)):
-            yield f"({sample}) of {', '.join(map(str, specs))}: other numbers than at once"
+            yield f"({sample}) of {', '.join(map(str, specs))}: other numbers than eagerly"
     if tried and not taken and case.primitive.name not in SAYS_SIZES:
         yield f"is refused for every symbolic size: {reason}"

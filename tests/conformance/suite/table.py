@@ -24,7 +24,7 @@ def _problems():
     table = plait.ops()
     for name, primitive in table.items():
         if not primitive.oracle:
-            yield f"{name}: no oracle: say in its declaration, behind the summary, what it is checked against"
+            yield f"{name}: no oracle: name in its declaration, after the summary, what it is checked against"
         if name in ALONG_NAMED_AXES:
             continue
         if name not in CASES:

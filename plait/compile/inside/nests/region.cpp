@@ -82,7 +82,7 @@ RegionNest nest_of(const ir::Function& function) {
     if (!definition || roles.of(*definition) != Role::product) results.push_back(result);
   }
   if (auto nest = nest_of(Region{roles, members, results})) return std::move(*nest);
-  throw CompileError("@{} is not what one kernel can compute", function.name())
+  throw CompileError("@{} cannot be computed by one kernel", function.name())
       .at(function.location());
 }
 

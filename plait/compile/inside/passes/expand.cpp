@@ -105,7 +105,7 @@ std::optional<ir::Replacement> permute_before_rounding(const ir::Candidate& c) {
 ir::Program expanded(const ir::Program& given) {
   if (kernel_compiler() == nullptr) return given;
   const ir::Program program =
-      ir::prune(ir::Rewriter({{"turned before it is rounded", &ir::primitive("permute"),
+      ir::prune(ir::Rewriter({{"permuted before it is rounded", &ir::primitive("permute"),
                                permute_before_rounding}})
                     .rewrite(given));
   const ir::Declarations declarations = ir::declarations_of(program);

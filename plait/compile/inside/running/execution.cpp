@@ -157,7 +157,7 @@ class Execution {
   void set_sizes(std::span<const Dim> symbols, std::span<const int64_t> values) {
     for (size_t i = 0; i < symbols.size(); ++i) {
       if (values[i] < 0) {
-        throw ShapeError("size {} came out as {}", symbols[i].name(), values[i]);
+        throw ShapeError("size {} was computed as {}", symbols[i].name(), values[i]);
       }
       frame_->sizes.set(symbols[i], values[i]);
     }
@@ -382,7 +382,7 @@ class Execution {
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i] == given[i]) continue;
       const Dim dims[] = {given_dims[i], wanted_dims[i]};
-      throw ShapeError("refine: {} is no {}: {} differs from {} where {}", from.text(), to.text(),
+      throw ShapeError("refine: {} is not {}: {} differs from {} where {}", from.text(), to.text(),
                        dims[0].text(), dims[1].text(), ir::sizes_text(dims, frame_->sizes));
     }
     cell(step.results[0]) = operand(step, 0);
@@ -392,7 +392,7 @@ class Execution {
     const FailedPlanGuard failed{guards_ - 1, std::move(message)};
     if (options_.on_guard) options_.on_guard(failed);
     throw CheckError("{}", failed.message)
-        .hint("the program was traced where this held; trace it again for what it is given now");
+        .hint("this held for the traced arguments; trace the program again for the present ones");
   }
   void check_guard(const Step& step) {
     ++guards_;
@@ -413,7 +413,8 @@ class Execution {
     const Value tuple = operand(step, 0);
     const auto fields = tuple.fields();
     if (step.target >= fields.size()) {
-      throw IndexError("element: index {} in a tuple of {}", step.target, fields.size());
+      throw IndexError("element: index {} is out of range for a tuple of {}", step.target,
+                       fields.size());
     }
     cell(step.results[0]) = fields[step.target];
   }
@@ -503,7 +504,7 @@ class Execution {
   void choose(const Step& step) {
     const int64_t index = machine_.to_integer(operand(step, 0));
     if (index < 0 || index >= static_cast<int64_t>(step.targets.size())) {
-      throw IndexError("switch: index {} with {} functions to choose from", index,
+      throw IndexError("switch: index {} is out of range for {} functions", index,
                        step.targets.size());
     }
     frame_->next = step.targets[static_cast<size_t>(index)];

@@ -38,7 +38,7 @@ GuardedBlock::GuardedBlock(int64_t bytes, int64_t shift, int64_t element_bytes) 
 
 void GuardedBlock::expect_untouched() const {
   if (is_marked(first_, buffer_.data()) && is_marked(buffer_.data() + bytes_, end_)) return;
-  throw CheckError("something was written beside a block of {} bytes", bytes_);
+  throw CheckError("something was written outside of a block of {} bytes", bytes_);
 }
 
 }  // namespace plait::compile

@@ -109,7 +109,7 @@ std::string_view number_at(const TextReader& reader) {
       is_integer(dtype)
           ? fmt::format("{} to {}", integer_limits(dtype).min, integer_limits(dtype).max)
           : fmt::format("{} to {}", -float_limits(dtype).max, float_limits(dtype).max);
-  reader.fail("{} is a number that {} cannot hold (it holds {})", number_at(reader), name_of(dtype),
+  reader.fail("{} does not fit into {}, whose range is {}", number_at(reader), name_of(dtype),
               range);
 }
 

@@ -51,14 +51,14 @@ CachedObject object_of(CpuLevel level, std::span<const Order> orders) {
   for (const Order& order : orders) hasher.update(order.key.text());
   const Hash128 key = hasher.finish();
   if (auto cached = read_cached_object(key)) {
-    log(LogArea::compile, LogLevel::debug, "{} kernels are taken from {}", orders.size(),
+    log(LogArea::compile, LogLevel::debug, "{} kernels loaded from {}", orders.size(),
         object_cache_folder());
     return *std::move(cached);
   }
   const auto start = std::chrono::steady_clock::now();
   CachedObject object = compiled(level, orders);
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  log(LogArea::compile, LogLevel::debug, "{} kernels are compiled in {:.1f} ms", orders.size(),
+  log(LogArea::compile, LogLevel::debug, "{} kernels compiled in {:.1f} ms", orders.size(),
       time.count());
   write_cached_object(key, object);
   return object;

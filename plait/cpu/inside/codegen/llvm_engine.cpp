@@ -153,7 +153,7 @@ class Module {
     char* message = nullptr;
     const bool is_broken = LLVMVerifyModule(module_, LLVMReturnStatusAction, &message) != 0;
     const std::string text = taken(message);
-    if (is_broken) throw CompileError("a kernel's code is not well formed: {}", text);
+    if (is_broken) throw CompileError("the code of a kernel is invalid: {}", text);
   }
 
   void optimise() {
@@ -207,7 +207,7 @@ class Loaded {
     for (const std::string& name : object.outside_names) {
       void* const address = code::outside_address(name);
       if (address == nullptr)
-        throw CompileError("compiled code calls {}, which is not there", name);
+        throw CompileError("compiled code calls the unknown function {}", name);
       define(name, address);
     }
     LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(

@@ -34,7 +34,7 @@ void* llvm_function(const char* name) {
   void* const library = loaded_llvm();
   void* const found = library == nullptr ? nullptr : dlsym(library, name);
   if (found == nullptr) {
-    throw IoError("LLVM {} has no {}, or is not there", LLVM_VERSION_MAJOR, name)
+    throw IoError("LLVM {} lacks {}, or is not installed", LLVM_VERSION_MAJOR, name)
         .hint(fmt::format("apt install libllvm{}", LLVM_VERSION_MAJOR));
   }
   return found;

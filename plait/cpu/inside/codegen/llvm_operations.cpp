@@ -235,7 +235,7 @@ Code operation(std::string_view name, DType dtype, Operands operands) {
 
 Code outside(std::string_view name, DType dtype, Operands operands) {
   const std::optional<size_t> number = find_loop(name, dtype);
-  if (!number) throw CompileError("there is no {} of {}", name, name_of(dtype));
+  if (!number) throw CompileError("{} does not support {}", name, name_of(dtype));
   const Loop& loop = loop_at(*number);
   const DType held = loop.widens ? DType::f32 : dtype;
   const DType result = loop.widens && loop.narrows ? held : loop.result;

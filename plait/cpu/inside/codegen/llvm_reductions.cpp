@@ -44,7 +44,7 @@ Code identity_of(Reduction reduction, DType dtype) {
     case Reduction::any: return truth(false);
     case Reduction::none: break;
   }
-  throw CompileError("a reduction that is none is reduced");
+  throw CompileError("not a reduction");
 }
 
 Code joined(Reduction reduction, DType dtype, Code total, Code more) {
@@ -63,7 +63,7 @@ Code joined(Reduction reduction, DType dtype, Code total, Code more) {
     case Reduction::any: return bit_or(total, more);
     case Reduction::none: break;
   }
-  throw CompileError("a reduction that is none is reduced");
+  throw CompileError("not a reduction");
 }
 
 Code folded(Reduction reduction, DType dtype, Code lanes) {

@@ -81,7 +81,7 @@ bool is_usable(const std::string& folder) {
     }
   }
   if (is_ours_alone(folder)) return true;
-  warn_once(folder, "others may write to it, or own it");
+  warn_once(folder, "other users may write to it, or own it");
   return false;
 }
 
@@ -123,7 +123,8 @@ std::optional<CachedObject> read_cached_object(const Hash128& key) {
   std::string content(std::istreambuf_iterator<char>(file), {});
   if (content.size() > kMostBytes || header.names_length > content.size() ||
       !is_same(header, header_of(key, content, header.names_length))) {
-    log(LogArea::compile, LogLevel::info, "{} is damaged, and is made anew", path_of(folder, key));
+    log(LogArea::compile, LogLevel::info, "{} is damaged, and is compiled again",
+        path_of(folder, key));
     return std::nullopt;
   }
   CachedObject object;

@@ -33,7 +33,7 @@ int64_t extent_of(int64_t count, int64_t step, const char* name) {
   int64_t extent = 0;
   if (count == 0) return 0;
   if (__builtin_mul_overflow(count - 1, step, &extent) || extent >= kMostPlaces) {
-    throw ValueError("convolution: a {} of {} spreads {} elements beyond 2^60", name, step, count);
+    throw ValueError("convolution: a {} of {} extends {} elements beyond 2^60", name, step, count);
   }
   return extent + 1;
 }
@@ -42,7 +42,7 @@ int64_t out_size_of(const Dimension& d) {
   for (const auto& [name, value] : {std::pair("stride", d.stride),
                                     {"dilation", d.dilation},
                                     {"input dilation", d.input_dilation}}) {
-    if (value < 1) throw ValueError("convolution: a {} of {}; it is at least 1", name, value);
+    if (value < 1) throw ValueError("convolution: a {} of {}, expected 1 or more", name, value);
   }
   if (std::max(d.low, d.high) >= kMostPlaces || std::min(d.low, d.high) <= -kMostPlaces) {
     throw ValueError("convolution: a padding of {} and {}", d.low, d.high);
@@ -112,18 +112,19 @@ Sizes convolution_sizes(const Sizes& x, const Sizes& w, const ConvolutionGeometr
 ConvolutionShape convolution_shape(const Array& x, const Array& w, const Array& out,
                                    const ConvolutionGeometry& geometry) {
   if (x.dtype() != w.dtype() || x.dtype() != out.dtype()) {
-    throw TypeError("convolution: dtypes differ: {} by {} gives {}", name_of(x.dtype()),
+    throw TypeError("convolution: dtypes differ: {} by {} to {}", name_of(x.dtype()),
                     name_of(w.dtype()), name_of(out.dtype()));
   }
   if (!has_product(x.dtype())) {
-    throw TypeError("convolution: there are no products of {}", name_of(x.dtype()))
+    throw TypeError("convolution: products of {} are not supported", name_of(x.dtype()))
         .hint("convert to a wider dtype");
   }
   ConvolutionShape shape = shape_of(x.sizes(), w.sizes(), geometry);
   shape.dtype = x.dtype();
   if (const Sizes sizes = out_sizes_of(shape); sizes != out.sizes()) {
-    throw ShapeError("convolution: {} by a kernel {} gives {}, not {}", text_of_sizes(x.sizes()),
-                     text_of_sizes(w.sizes()), text_of_sizes(sizes), text_of_sizes(out.sizes()));
+    throw ShapeError("convolution: {} by a kernel {} has the result {}, not {}",
+                     text_of_sizes(x.sizes()), text_of_sizes(w.sizes()), text_of_sizes(sizes),
+                     text_of_sizes(out.sizes()));
   }
   return shape;
 }

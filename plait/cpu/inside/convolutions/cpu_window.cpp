@@ -308,7 +308,7 @@ class Planes {
 
 int64_t checked(int64_t place, int64_t size) {
   if (place >= -1 && place < size) return place;
-  throw IndexError("place {} of a plane of {} elements", place, size);
+  throw IndexError("index {} is out of range for a plane of {} elements", place, size);
 }
 
 int64_t plane_count(const Array& array, size_t dimensions) {

@@ -178,13 +178,13 @@ bool run_as_row(ElementwiseLoop loop, std::span<const Array> operands, Array& ou
 }
 
 void check(ElementwiseLoop loop, std::span<const Array> operands, const Array& out) {
-  if (loop == nullptr) throw TypeError("there is no such elementwise loop");
+  if (loop == nullptr) throw TypeError("unknown elementwise loop");
   if (operands.empty() || operands.size() >= kMostArrays) {
     throw ValueError("an elementwise loop has 1 to 3 operands, not {}", operands.size());
   }
   for (const Array& operand : operands) {
     if (operand.sizes() == out.sizes()) continue;
-    throw ShapeError("elementwise: an operand is {}, and the result {}",
+    throw ShapeError("elementwise: an operand is {}, but the result is {}",
                      text_of_sizes(operand.sizes()), text_of_sizes(out.sizes()));
   }
 }

@@ -30,7 +30,7 @@ void* onednn_function_if_any(const char* name) { return dlsym(loaded_onednn(), n
 void* onednn_function(const char* name) {
   void* const found = onednn_function_if_any(name);
   if (found == nullptr) {
-    throw IoError("libdnnl.so.{} has no {}: it is another version than Plait was built with",
+    throw IoError("libdnnl.so.{} lacks {}: it is not the version that Plait was built with",
                   DNNL_VERSION_MAJOR, name);
   }
   return found;

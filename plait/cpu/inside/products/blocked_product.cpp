@@ -394,7 +394,7 @@ void blocked_product(DType dtype, const Matrix& a, const Matrix& b, const Target
     if constexpr (kHasProduct<T>) {
       BlockedProduct<T>(a, b, out, accumulates).run();
     } else {
-      throw TypeError("there is no matrix product of {}", name_of(dtype));
+      throw TypeError("matrix products of {} are not supported", name_of(dtype));
     }
   });
 }

@@ -33,8 +33,8 @@ bool is_worth_library(DType dtype, int64_t work, bool is_row) {
 }
 
 [[noreturn]] void throw_sizes(const Array& a, const Array& b, const Array& out) {
-  throw ShapeError("matmul: the sizes do not fit each other: {} · {} into {}",
-                   text_of_sizes(a.sizes()), text_of_sizes(b.sizes()), text_of_sizes(out.sizes()));
+  throw ShapeError("matmul: the sizes do not match: {} · {} into {}", text_of_sizes(a.sizes()),
+                   text_of_sizes(b.sizes()), text_of_sizes(out.sizes()));
 }
 
 void check(const Array& a, const Array& b, const Array& out) {
@@ -43,7 +43,7 @@ void check(const Array& a, const Array& b, const Array& out) {
                     name_of(b.dtype()), name_of(out.dtype()));
   }
   if (!has_product(a.dtype())) {
-    throw TypeError("matmul: there is no matrix product of {}", name_of(a.dtype()))
+    throw TypeError("matmul: matrix products of {} are not supported", name_of(a.dtype()))
         .hint("convert to a wider dtype");
   }
   const size_t rank = out.rank();

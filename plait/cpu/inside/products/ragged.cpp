@@ -22,7 +22,7 @@ int64_t for_each_group(const Array& group_sizes, int64_t rows, Visit visit) {
   int64_t group = 0, begin = 0;
   for (const int64_t size : sizes.elements<int64_t>()) {
     if (size < 0 || size > rows - begin) {
-      throw ValueError("group {} has {} rows, where {} of {} are left", group, size, rows - begin,
+      throw ValueError("group {} has {} rows, but {} of {} are left", group, size, rows - begin,
                        rows);
     }
     visit(group++, begin, begin + size);

@@ -249,7 +249,7 @@ void find_permuted(const Array& x, int64_t axis, std::vector<int64_t> order, boo
 void arg_extreme(const Array& x, int64_t axis, bool greatest, Array& places) {
   const int64_t length = x.sizes()[static_cast<size_t>(axis)];
   if (length == 0) {
-    throw ValueError("{}: {}{} has nothing along axis {}", greatest ? "argmax" : "argmin",
+    throw ValueError("{}: {}{} is empty along axis {}", greatest ? "argmax" : "argmin",
                      name_of(x.dtype()), text_of_sizes(x.sizes()), axis);
   }
   if (x.element_count() == 0) return;

@@ -361,7 +361,7 @@ bool has_reduction(ir::Reduction reduction, DType dtype, Reduced reduced) {
 void reduce(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes, Array& out,
             Reduced reduced) {
   const ReduceKernel* kernel = cpu::find_reduce_kernel(reduction, x.dtype(), reduced);
-  if (kernel == nullptr) throw TypeError("this reduction does not take {}", name_of(x.dtype()));
+  if (kernel == nullptr) throw TypeError("this reduction does not support {}", name_of(x.dtype()));
   if (out.element_count() == 0) return;
   const Plan plan = plan_of(x.layout(), axes, kernel->total_size);
   Run(*kernel, plan, x.data(), out.writable_data()).all();

@@ -291,7 +291,7 @@ void run_kind(Scan kind, const Array& x, int64_t axis, bool reverse, Array& out)
   if constexpr (kIsFloating<T>) {
     if (kind == Scan::logsumexp) return run<RunningLogSum<T>, T>(x, x, axis, reverse, out);
   }
-  throw TypeError("this scan does not take {}", name_of(x.dtype()));
+  throw TypeError("this scan does not support {}", name_of(x.dtype()));
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ void linear_recurrence(const Array& a, const Array& b, int64_t axis, bool revers
     if constexpr (kIsFloating<T> || kIsComplex<T>) {
       run<Recurrence<T>, T>(a, b, axis, reverse, out);
     } else {
-      throw TypeError("linear_recurrence does not take {}", name_of(a.dtype()));
+      throw TypeError("linear_recurrence does not support {}", name_of(a.dtype()));
     }
   });
 }

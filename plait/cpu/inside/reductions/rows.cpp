@@ -43,7 +43,7 @@ void each_row(const Array& x, const Body& body) {
   };
   if (x.dtype() == DType::f32) return run(std::type_identity<float>());
   if (x.dtype() == DType::f64) return run(std::type_identity<double>());
-  throw TypeError("rows of {}; there are kernels for f32 and f64", name_of(x.dtype()));
+  throw TypeError("rows of {}, expected f32 or f64", name_of(x.dtype()));
 }
 
 template <class T>

@@ -109,7 +109,7 @@ std::vector<Dim> infer_size_arguments(size_t callee, const NewInstruction& instr
     if (!value) {
       throw TypeError("{}: the size {} of @{} does not follow from the operands",
                       instruction.primitive.name, size.name(), name)
-          .hint(fmt::format("write the sizes behind the function's name: @{}<…>", name));
+          .hint(fmt::format("write the sizes after the function's name: @{}<…>", name));
     }
     shown.push_back(*value);
   }

@@ -115,8 +115,9 @@ void EntrySizes::solve() {
   }
   for (Dim size : wanted()) {
     if (sizes_.find(size)) continue;
-    throw ValueError("@{}: no argument shows size {}", function_.name(), size.name())
-        .hint("give it in the options' sizes");
+    throw ValueError("@{}: size {} does not follow from the arguments", function_.name(),
+                     size.name())
+        .hint("pass it in the options: sizes");
   }
 }
 

@@ -158,18 +158,19 @@ void Evaluation::store() {
   Instruction instruction = frame.instruction();
   frame.loop.reset();
   operands_.clear();
-  std::span<const Dim> born = instruction.size_results();
-  if (results.size() != instruction.result_count() || size_results.size() != born.size()) {
-    throw CompileError("`{}` gives {} values and {} sizes, not {} and {}", print(instruction),
-                       results.size(), size_results.size(), instruction.result_count(), born.size())
+  std::span<const Dim> new_sizes = instruction.size_results();
+  if (results.size() != instruction.result_count() || size_results.size() != new_sizes.size()) {
+    throw CompileError("`{}` returned {} values and {} sizes, not {} and {}", print(instruction),
+                       results.size(), size_results.size(), instruction.result_count(),
+                       new_sizes.size())
         .hint("verify the program before it is evaluated");
   }
-  for (size_t i = 0; i < born.size(); ++i) {
+  for (size_t i = 0; i < new_sizes.size(); ++i) {
     if (size_results[i] < 0) {
-      throw ShapeError("{}: size {} came out as {}", instruction.primitive().name, born[i].name(),
-                       size_results[i]);
+      throw ShapeError("{}: size {} was computed as {}", instruction.primitive().name,
+                       new_sizes[i].name(), size_results[i]);
     }
-    frame.sizes.set(born[i], size_results[i]);
+    frame.sizes.set(new_sizes[i], size_results[i]);
   }
   if (options_.check_types) check_results(frame, instruction);
   for (size_t i = 0; i < results.size(); ++i) {

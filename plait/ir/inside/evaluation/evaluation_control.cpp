@@ -55,7 +55,7 @@ void Evaluation::enter_branch(const Instruction& instruction) {
   int64_t index = machine_.to_integer(operands_[0]);
   size_t count = instruction.callees().size();
   if (index < 0 || index >= static_cast<int64_t>(count)) {
-    throw IndexError("switch: index {} with {} functions to choose from", index, count);
+    throw IndexError("switch: index {} is out of range for {} functions", index, count);
   }
   enter_callee(instruction, static_cast<size_t>(index), 1);
 }

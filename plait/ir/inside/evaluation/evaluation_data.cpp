@@ -74,7 +74,7 @@ void Evaluation::refine(const Instruction& instruction) {
   SizeComparison comparison{frames_.back().sizes};
   if (!comparison.agree(from, to)) {
     Dim dims[] = {comparison.first, comparison.second};
-    throw ShapeError("refine: {} is {}, which is no {}: {} differs from {} where {}",
+    throw ShapeError("refine: {} is {}, not {}: {} differs from {} where {}",
                      value_name(instruction.function(), instruction.operands()[0]), from.text(),
                      to.text(), dims[0].text(), dims[1].text(),
                      sizes_text(dims, frames_.back().sizes));
@@ -86,7 +86,7 @@ void Evaluation::fail_guard(const Instruction& instruction, std::string message)
   FailedGuard failed{instruction, frames_.back().sizes, guards_ - 1, std::move(message)};
   if (options_.on_guard && options_.on_guard(failed) == GuardAnswer::go_on) return;
   throw CheckError("{}", failed.message)
-      .hint("the program was traced where this held; trace it again for what it is given now");
+      .hint("this held for the traced arguments; trace the program again for the present ones");
 }
 
 void Evaluation::check_size_guard(const Instruction& instruction) {
@@ -112,7 +112,7 @@ void Evaluation::take_element(const Instruction& instruction) {
   std::span<const Value> fields = operands_[0].fields();
   int64_t index = instruction.attributes_as<ElementAttributes>().index;
   if (index < 0 || index >= static_cast<int64_t>(fields.size())) {
-    throw IndexError("element: index {} in a tuple of {}", index, fields.size());
+    throw IndexError("element: index {} is out of range for a tuple of {}", index, fields.size());
   }
   results.push_back(fields[static_cast<size_t>(index)]);
 }

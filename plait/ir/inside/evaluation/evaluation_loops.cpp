@@ -27,7 +27,7 @@ size_t checked_count(int64_t count, size_t most, std::string_view what) {
 void expect_given(const Evaluation& evaluation, std::string_view body, size_t values,
                   size_t sizes) {
   if (evaluation.results.size() == values && evaluation.size_results.size() == sizes) return;
-  fail_unverified(fmt::format("{} gives {} values and {} sizes, not {} and {}", body,
+  fail_unverified(fmt::format("{} returned {} values and {} sizes, not {} and {}", body,
                               evaluation.results.size(), evaluation.size_results.size(), values,
                               sizes));
 }

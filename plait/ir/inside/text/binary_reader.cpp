@@ -53,7 +53,7 @@ class ProgramReader {
   // State of the current instruction.
   std::vector<ValueId> operands_;
   std::vector<Callee> callees_;
-  std::vector<std::string> born_, labels_;
+  std::vector<std::string> size_names_, labels_;
   std::vector<Type> types_;
 };
 
@@ -73,7 +73,7 @@ Program ProgramReader::read() {
   for (size_t n = reader_.count(); n > 0; --n) read_record();
   for (size_t n = reader_.count(); n > 0; --n) read_head();
   for (const StoredHead& head : heads_) builder_.add(read_body(head));
-  if (!reader_.at_end()) reader_.fail("the program ends here, but the bytes go on");
+  if (!reader_.at_end()) reader_.fail("unexpected bytes after the end of the program");
   return with_position([&] { return builder_.finish(); });
 }
 
@@ -85,8 +85,8 @@ void ProgramReader::read_prologue() {
   }
   const uint64_t version = reader_.number();
   if (version == kBinaryVersion) return;
-  reader_.fail(fmt::format("version {} of the binary form is not known; this build reads {}",
-                           version, kBinaryVersion));
+  reader_.fail(fmt::format("unknown version {} of the binary form; this build reads {}", version,
+                           kBinaryVersion));
 }
 
 std::vector<Dim> ProgramReader::read_size_names() {
@@ -95,7 +95,7 @@ std::vector<Dim> ProgramReader::read_size_names() {
   for (const Dim name : names) {
     if (!name.is_symbol()) reader_.fail(fmt::format("{} is not the name of a size", name.text()));
     if (!seen.insert(name).second)
-      reader_.fail(fmt::format("the size {} is there twice", name.name()));
+      reader_.fail(fmt::format("the size {} appears twice", name.name()));
   }
   return names;
 }
@@ -115,7 +115,7 @@ void ProgramReader::read_record() {
   record.held = read_size_names();
   read_value(reader_, record.fields);
   if (!record_names_.insert(record.name).second) {
-    reader_.fail(fmt::format("there is another record @{}", record.name));
+    reader_.fail(fmt::format("record @{} is defined twice", record.name));
   }
   with_position([&] { builder_.record(std::move(record)); });
 }
@@ -133,13 +133,13 @@ void ProgramReader::read_head() {
   read_value(reader_, signature.results);
   for (size_t n = reader_.count(); n > 0; --n) {
     const std::string_view name = reader_.name();
-    if (signature.axes.find(name)) reader_.fail(fmt::format("the axis {} is there twice", name));
+    if (signature.axes.find(name)) reader_.fail(fmt::format("the axis {} appears twice", name));
     signature.axes.axes.push_back({std::string(name), reader_.size()});
   }
   read_value(reader_, signature.facts);
   head.location = read_location();
   if (!function_names_.insert(head.name).second) {
-    reader_.fail(fmt::format("there is another function @{}", head.name));
+    reader_.fail(fmt::format("function @{} is defined twice", head.name));
   }
   with_position([&] { builder_.declare(head.name, signature); });
   heads_.push_back(std::move(head));
@@ -150,7 +150,7 @@ std::shared_ptr<const Function> ProgramReader::read_body(const StoredHead& head)
   with_position([&] { builder.declare(head.signature, head.labels); });
   for (size_t i = 0; i < head.labels.size(); ++i) {
     if (builder.so_far().label(static_cast<ValueId>(i)) == head.labels[i]) continue;
-    reader_.fail(fmt::format("the label %{} is there twice", head.labels[i]));
+    reader_.fail(fmt::format("the label %{} appears twice", head.labels[i]));
   }
   builder.set_location(head.location);
   for (size_t n = reader_.count(); n > 0; --n) read_instruction(builder);
@@ -179,7 +179,7 @@ void ProgramReader::read_values(size_t defined, std::vector<ValueId>& values) {
   for (size_t n = reader_.count(); n > 0; --n) {
     const uint64_t back = reader_.number();
     if (back == 0 || back > defined) {
-      reader_.fail(fmt::format("a value {} places back, where {} are defined", back, defined));
+      reader_.fail(fmt::format("a value {} positions back, but {} are defined", back, defined));
     }
     values.push_back(static_cast<ValueId>(defined - back));
   }
@@ -187,8 +187,8 @@ void ProgramReader::read_values(size_t defined, std::vector<ValueId>& values) {
 
 void ProgramReader::read_instruction(FunctionBuilder& builder) {
   const Primitive& primitive = read_primitive();
-  born_.clear();
-  for (const Dim size : read_size_names()) born_.emplace_back(size.name());
+  size_names_.clear();
+  for (const Dim size : read_size_names()) size_names_.emplace_back(size.name());
   const std::vector<Dim> size_arguments = reader_.sizes();
   callees_.clear();
   for (size_t n = reader_.count(); n > 0; --n) callees_.push_back(read_callee());
@@ -205,23 +205,23 @@ void ProgramReader::read_instruction(FunctionBuilder& builder) {
                                    .attributes = std::move(attributes),
                                    .callees = callees_,
                                    .size_arguments = size_arguments,
-                                   .size_names = born_,
+                                   .size_names = size_names_,
                                    .stated_types = types_,
                                    .location = read_location()};
   label_results(builder, with_position([&] { return builder.add(instruction); }));
 }
 
 void ProgramReader::label_results(FunctionBuilder& builder, const Added& added) {
-  const auto born = builder.so_far().instruction(added.instruction).size_results();
-  if (added.count != labels_.size() || born.size() != born_.size()) {
-    reader_.fail(fmt::format("an instruction gives {} sizes and {} values, {} and {} were expected",
-                             born.size(), added.count, born_.size(), labels_.size()));
+  const auto new_sizes = builder.so_far().instruction(added.instruction).size_results();
+  if (added.count != labels_.size() || new_sizes.size() != size_names_.size()) {
+    reader_.fail(fmt::format("an instruction returns {} sizes and {} values, expected {} and {}",
+                             new_sizes.size(), added.count, size_names_.size(), labels_.size()));
   }
   for (size_t i = 0; i < labels_.size(); ++i) {
     if (labels_[i].empty()) continue;
     builder.label(added[i], labels_[i]);
     if (builder.so_far().label(added[i]) != labels_[i]) {
-      reader_.fail(fmt::format("the label %{} is there twice", labels_[i]));
+      reader_.fail(fmt::format("the label %{} appears twice", labels_[i]));
     }
   }
 }

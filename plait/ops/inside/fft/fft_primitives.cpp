@@ -30,8 +30,7 @@ Dim length_of(const ir::Inference& in, int64_t axis) {
   expect_axis(in, axis);
   const Dim size = in.operands[0].shape().at(axis);
   if (!same(size, Dim(0))) return size;
-  throw ValueError("{}: {} has nothing along axis {}", in.primitive.name, in.operands[0].text(),
-                   axis)
+  throw ValueError("{}: {} is empty along axis {}", in.primitive.name, in.operands[0].text(), axis)
       .at(in.location);
 }
 
@@ -51,10 +50,11 @@ void infer_irfft(ir::Inference& in) {
   const auto& a = in.attributes_as<IrfftAttributes>();
   const Dim given = length_of(in, a.axis);
   if (a.size.is_number() && a.size.number() < 1) {
-    throw ValueError("{}: to {} numbers", in.primitive.name, a.size).at(in.location);
+    throw ValueError("{}: the size is {}, expected 1 or more", in.primitive.name, a.size)
+        .at(in.location);
   }
   if (!same(given, floor_div(a.size, 2) + 1)) {
-    throw ShapeError("{}: {} numbers come of {} complex ones, not of {}", in.primitive.name, a.size,
+    throw ShapeError("{}: {} numbers need {} complex ones, not {}", in.primitive.name, a.size,
                      floor_div(a.size, 2) + 1, in.operands[0].text())
         .at(in.location);
   }
@@ -118,9 +118,8 @@ const FftPrimitives& fft_primitives() {
                      }}}}),
       .rfft = declare(
           {.primitive = {.name = "rfft",
-                         .summary =
-                             "The first n / 2 + 1 results of the Fourier transform of n real "
-                             "numbers along an axis.",
+                         .summary = "The Fourier transform of n real numbers along an axis: its "
+                                    "first n / 2 + 1 results.",
                          .oracle = "numpy.fft.rfft",
                          .attributes = &ir::schema_of<RfftAttributes>(),
                          .operands = ir::exactly(1),
@@ -132,9 +131,8 @@ const FftPrimitives& fft_primitives() {
                      }}}}),
       .irfft = declare(
           {.primitive = {.name = "irfft",
-                         .summary =
-                             "The real numbers along an axis whose transform begins like this; the "
-                             "direction is the inverse one.",
+                         .summary = "The inverse of rfft: real numbers from the first half of "
+                                    "their transform along an axis.",
                          .oracle = "numpy.fft.irfft",
                          .attributes = &ir::schema_of<IrfftAttributes>(),
                          .operands = ir::exactly(1),

@@ -34,9 +34,9 @@ size_t axes_of(const Index& index) {
   if (tensor == nullptr) return 0;
   if (is_boolean(tensor->dtype())) return tensor->rank();
   if (is_integer(tensor->dtype())) return 1;
-  throw TypeError("index: a {} is no index", tensor->type().text())
+  throw TypeError("index: a {} is not an index", tensor->type().text())
       .at(Location::of_caller())
-      .hint("tensors of integers name elements, tensors of bool say which to take");
+      .hint("tensors of integers select elements by index, tensors of bool by a mask");
 }
 
 // The number of axes that the ellipsis covers; without one, those at the end.
@@ -48,8 +48,7 @@ size_t axes_of_ellipsis(const Tensor& x, std::span<const Index> indices) {
         .at(Location::of_caller());
   }
   if (std::ranges::count_if(indices, is<Ellipsis>) > 1) {
-    throw IndexError("index: two ellipses: what each stands for cannot be told")
-        .at(Location::of_caller());
+    throw IndexError("index: more than one ellipsis").at(Location::of_caller());
   }
   return x.rank() - named;
 }
@@ -80,7 +79,7 @@ Dim bound(const std::optional<Dim>& given, Dim size, Dim standard, Dim least, Di
 
 SliceRange range_of(const SymbolicSlice& slice, Dim size) {
   const int64_t step = slice.step;
-  if (step == 0) throw ValueError("index: a slice with a step of 0").at(Location::of_caller());
+  if (step == 0) throw ValueError("index: the step of a slice is 0").at(Location::of_caller());
   const Dim least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
   const Dim start = bound(slice.start, size, step > 0 ? least : most, least, most);
   const Dim stop = bound(slice.stop, size, step > 0 ? most : least, least, most);
@@ -174,7 +173,7 @@ class Planner {
       const Dim size = x_.shape(static_cast<int64_t>(axis_ + i)), given = mask.shape()[i];
       // A mask size of 0 fits any axis, since it selects nothing.
       if (are_equal(size, given) || are_equal(given, 0)) continue;
-      throw IndexError("index: the mask {} does not fit axis {} of {}: its size is {}, not {}",
+      throw IndexError("index: the mask {} does not match axis {} of {}: its size is {}, not {}",
                        mask.type().text(), axis_ + i, x_.type().text(), given, size)
           .at(Location::of_caller());
     }

@@ -8,16 +8,16 @@ namespace plait::linalg {
 
 Tensor matrices(std::string_view function, const Tensor& a) {
   if (a.rank() < 2) {
-    throw ShapeError("{}: takes matrices, not {}", function, a.type().text())
+    throw ShapeError("{}: expected matrices, not {}", function, a.type().text())
         .at(Location::of_caller());
   }
   const Tensor numbers = astype(a, inexact(a.dtype()));
   if (real_dtype(numbers.dtype()) == DType::f32 || real_dtype(numbers.dtype()) == DType::f64) {
     return numbers;
   }
-  throw TypeError("{}: is not computed in {}", function, name_of(numbers.dtype()))
+  throw TypeError("{}: {} is not supported", function, name_of(numbers.dtype()))
       .at(Location::of_caller())
-      .hint("astype(a, DType::f32)");
+      .hint("convert it: astype(a, DType::f32)");
 }
 
 Tensor square_matrices(std::string_view function, const Tensor& a) {
@@ -41,7 +41,7 @@ Tensor with_batch(const Tensor& a, Shape batch) {
 Equation::Equation(std::string_view function, const Tensor& left, const Tensor& right)
     : a(matrices(function, left)), b(right), is_vector(right.rank() == 1) {
   if (right.rank() == 0) {
-    throw ShapeError("{}: the right side is a number, {}", function, right.type().text())
+    throw ShapeError("{}: the right-hand side is a scalar, {}", function, right.type().text())
         .at(Location::of_caller());
   }
   if (is_vector) b = expand_dims(b, -1);
@@ -49,8 +49,8 @@ Equation::Equation(std::string_view function, const Tensor& left, const Tensor& 
   a = astype(a, dtype);
   b = astype(b, dtype);
   if (!same(a.shape(-2), b.shape(-2))) {
-    throw ShapeError("{}: {} has {} rows, the right side {} has {}", function, left.type().text(),
-                     a.shape(-2), right.type().text(), b.shape(-2))
+    throw ShapeError("{}: {} has {} rows, but the right-hand side {} has {}", function,
+                     left.type().text(), a.shape(-2), right.type().text(), b.shape(-2))
         .at(Location::of_caller());
   }
   const Shape batch = common_shape(function, batch_of(a), batch_of(b));

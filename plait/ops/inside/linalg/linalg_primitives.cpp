@@ -25,7 +25,7 @@ struct MatricesType {
       : type(in.operands[operand].without_sharding()), rows(0), columns(0) {
     in.expect_array(operand, in.primitive.takes);
     if (type.rank() < 2) {
-      throw ShapeError("{}: takes matrices, not {}", in.primitive.name, type.text())
+      throw ShapeError("{}: expected matrices, not {}", in.primitive.name, type.text())
           .at(in.location);
     }
     rows = type.shape().at(-2);
@@ -61,10 +61,11 @@ void infer_lu(ir::Inference& in) {
 void infer_solve(ir::Inference& in) {
   const MatricesType a = square_operand(in), b(in, 1);
   if (a.type.dtype() != b.type.dtype()) {
-    in.fail("takes operands of one dtype, not {} and {}", a.type.text(), b.type.text());
+    in.fail("expected operands of one dtype, not {} and {}", a.type.text(), b.type.text());
   }
   if (a.of({a.rows, b.columns}) != b.type) {
-    throw ShapeError("{}: {} and {} do not fit", in.primitive.name, a.type.text(), b.type.text())
+    throw ShapeError("{}: the sizes of {} and {} do not match", in.primitive.name, a.type.text(),
+                     b.type.text())
         .at(in.location);
   }
   in.give(b.type);
@@ -94,7 +95,7 @@ void infer_svd(ir::Inference& in) {
 void infer_pinv(ir::Inference& in) {
   const MatricesType a(in, 0);
   const double tolerance = in.attributes_as<PinvAttributes>().tolerance;
-  if (!(tolerance >= 0)) in.fail("a tolerance of {}", tolerance);
+  if (!(tolerance >= 0)) in.fail("the tolerance is {}, expected 0 or more", tolerance);
   in.give(a.of({a.columns, a.rows}));
 }
 
@@ -117,7 +118,7 @@ void infer_determinant(ir::Inference& in) { in.give(square_operand(in).of({})); 
 void infer_expm_derivative(ir::Inference& in) {
   const MatricesType a = square_operand(in), b(in, 1);
   if (a.type != b.type) {
-    throw ShapeError("{}: {} and {} are not alike", in.primitive.name, a.type.text(), b.type.text())
+    throw ShapeError("{}: {} and {} differ", in.primitive.name, a.type.text(), b.type.text())
         .at(in.location);
   }
   in.give(a.type);
@@ -158,8 +159,9 @@ std::vector<Tensor> unless_zero(const RuleContext& context, std::span<const Tens
 
 // Without a rule the factors would count as constants.
 std::vector<Tensor> refuse_schur_tangents(const RuleContext& c, std::span<const Tensor>) {
-  throw ValueError("schur: {} has no derivative: the factors are not unique, and their order jumps",
-                   c.operand_types[0].text())
+  throw ValueError(
+      "schur: {} has no derivative: the factors are not unique, and their order is not continuous",
+      c.operand_types[0].text())
       .at(Location::of_caller())
       .hint("eigh and eig have derivatives");
 }
@@ -174,7 +176,7 @@ const LinalgPrimitives& linalg_primitives() {
   static const LinalgPrimitives table{
       .cholesky = factorisation(
           {"cholesky",
-           "The lower triangular L with A = L Lᴴ; of A, the lower triangle is read.",
+           "The lower triangular L with A = L Lᴴ; reads the lower triangle of A.",
            "numpy.linalg.cholesky",
            infer_square,
            cholesky_now,
@@ -184,9 +186,9 @@ const LinalgPrimitives& linalg_primitives() {
             }}}}),
       .lu = factorisation(
           {"lu",
-           "P A = L U: both triangles in one matrix (L's diagonal is 1), which row of A stands at "
-           "each place, and the sign of that order.",
-           "P A = L U, the shape of both, and numpy.linalg.det of the order",
+           "P A = L U: both triangles in one matrix (L's diagonal is 1), the permutation of the "
+           "rows, and its sign.",
+           "P A = L U, the shape of both, and numpy.linalg.det of the permutation",
            infer_lu,
            lu_now,
            {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<lu_tangents, 3>},
@@ -223,7 +225,7 @@ const LinalgPrimitives& linalg_primitives() {
            2}),
       .qr = factorisation(
           {"qr",
-           "A = Q R: columns at right angles, and an upper triangle.",
+           "A = Q R: orthonormal columns, and an upper triangle.",
            "A = Q R, Qᴴ Q = 1, and the shape of R",
            infer_qr,
            qr_now,
@@ -234,8 +236,8 @@ const LinalgPrimitives& linalg_primitives() {
            &ir::schema_of<QrAttributes>()}),
       .eigh = factorisation(
           {"eigh",
-           "The eigenvalues of a Hermitian matrix, of which the lower triangle is read, in "
-           "ascending order, and its eigenvectors as columns.",
+           "The eigenvalues in ascending order, and the eigenvectors as columns, of a Hermitian "
+           "matrix; reads its lower triangle.",
            "A V = V λ, Vᴴ V = 1 and numpy.linalg.eigvalsh",
            infer_eigh,
            eigh_now,
@@ -257,7 +259,7 @@ const LinalgPrimitives& linalg_primitives() {
            &ir::schema_of<SvdAttributes>()}),
       .pinv = factorisation(
           {"pinv",
-           "The inverse of Moore and Penrose.",
+           "The Moore-Penrose pseudo-inverse.",
            "numpy.linalg.pinv",
            infer_pinv,
            pinv_now,
@@ -278,7 +280,7 @@ const LinalgPrimitives& linalg_primitives() {
             }}}}),
       .schur = factorisation(
           {"schur",
-           "A = Z T Zᴴ: an upper triangle T, in real numbers with blocks of two on the diagonal, "
+           "A = Z T Zᴴ: an upper triangle T, for real numbers with 2 × 2 blocks on the diagonal, "
            "and a unitary Z.",
            "A = Z T Zᴴ, Zᴴ Z = 1, and the shape of T",
            infer_schur,
@@ -299,8 +301,8 @@ const LinalgPrimitives& linalg_primitives() {
             }}}}),
       .adjugate = factorisation(
           {"adjugate",
-           "The transposed matrix of cofactors, which is det A · A⁻¹ where A has an inverse.",
-           "numpy.linalg.det of what is left of A",
+           "The transposed matrix of cofactors: det A · A⁻¹ if A has an inverse.",
+           "numpy.linalg.det of submatrices of A",
            infer_square,
            adjugate_now,
            {.tangents = {Reads::operand(0), unless_zero<adjugate_tangents, 1>},
@@ -319,7 +321,7 @@ const LinalgPrimitives& linalg_primitives() {
             }}}}),
       .expm_derivative = factorisation(
           {"expm_derivative",
-           "The derivative of e^(A + x E) by x where x is 0.",
+           "The derivative of e^(A + x E) with respect to x at x = 0.",
            "scipy.linalg.expm of a matrix of both",
            infer_expm_derivative,
            expm_now,

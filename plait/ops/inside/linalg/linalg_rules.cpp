@@ -117,10 +117,11 @@ std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> ta
   const Tensor &q = c.result(0), &r = c.result(1), &t = tangents[0];
   const Dim m = t.shape(-2), n = t.shape(-1);
   if (c.attributes.as<QrAttributes>().complete && !is_surely_at_most(m, n)) {
-    throw ValueError("qr: {} has no derivative in complete mode, which leaves columns of Q open",
-                     c.operand_types[0].text())
+    throw ValueError(
+        "qr: {} has no derivative in complete mode: some columns of Q are not determined",
+        c.operand_types[0].text())
         .at(Location::of_caller())
-        .hint("take the reduced mode");
+        .hint("use the reduced mode");
   }
   const Dim k = min(m, n);
   const Tensor first = identity(n, k, t.dtype());
@@ -153,10 +154,11 @@ std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> t
   const Tensor &u = c.result(0), &s = c.result(1), &t = tangents[0];
   const Dim m = t.shape(-2), n = t.shape(-1);
   if (c.attributes.as<SvdAttributes>().full && !same(m, n)) {
-    throw ValueError("svd: {} has no derivative with full matrices, some of whose columns are open",
-                     c.operand_types[0].text())
+    throw ValueError(
+        "svd: {} has no derivative with full matrices: some of their columns are not determined",
+        c.operand_types[0].text())
         .at(Location::of_caller())
-        .hint("take the reduced form");
+        .hint("use the reduced form");
   }
   const Tensor v = adjoint(c.result(2));
   const Tensor inside = matmul(adjoint(u), matmul(t, v));

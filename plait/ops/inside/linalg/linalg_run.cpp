@@ -32,7 +32,7 @@ void with_routines(KernelCall& call, const void* data, Run run) {
     case DType::c64: return run(routines_in<std::complex<float>>(data));
     case DType::c128: return run(routines_in<std::complex<double>>(data));
     default:
-      throw TypeError("{}: nothing computes it in {}", call.primitive.name,
+      throw TypeError("{}: {} is not supported", call.primitive.name,
                       name_of(call.operands[0].dtype()));
   }
 }
@@ -137,12 +137,12 @@ void expect_finite(const KernelCall& call, Matrices<T>& a, int64_t i) {
     return std::isfinite(std::real(x)) && std::isfinite(std::imag(x));
   };
   if (std::all_of(begin, end, is_finite)) return;
-  throw ValueError("{}: {} holds NaN or infinity", call.primitive.name, a.name_of_matrix(i));
+  throw ValueError("{}: {} contains NaN or infinity", call.primitive.name, a.name_of_matrix(i));
 }
 
 template <class T>
 [[noreturn]] void fail_to_converge(const KernelCall& call, const Matrices<T>& a, int64_t i) {
-  throw ValueError("{}: the iteration for {} did not end", call.primitive.name,
+  throw ValueError("{}: the iteration for {} did not converge", call.primitive.name,
                    a.name_of_matrix(i));
 }
 
@@ -151,7 +151,7 @@ template <class T>
                                   int64_t pivot) {
   throw ValueError("{}: {} is singular: pivot {} is 0", call.primitive.name, a.name_of_matrix(i),
                    pivot)
-      .hint("linalg::lstsq and linalg::pinv take such matrices too");
+      .hint("linalg::lstsq and linalg::pinv accept such matrices too");
 }
 
 template <class T>

@@ -16,7 +16,8 @@ LossNumbers::LossNumbers(std::initializer_list<const Tensor*> given) {
   for (const Tensor* x : given) {
     if (!*x && x != *given.begin()) continue;
     if (!kOrdered.contains(x->dtype())) {
-      throw TypeError("{}; a loss takes real numbers", x->type().text()).at(Location::of_caller());
+      throw TypeError("an operand is {}; expected real numbers", x->type().text())
+          .at(Location::of_caller());
     }
     dtypes.push_back(x->dtype());
   }
@@ -37,7 +38,8 @@ Tensor LossNumbers::reduced(const Tensor& losses, Reduction reduction) const {
     case Reduction::batchmean: break;
   }
   if (losses.rank() == 0) {
-    throw ShapeError("one loss, without a batch whose mean it would be").at(Location::of_caller());
+    throw ShapeError("batchmean needs a batch, but there is one loss only")
+        .at(Location::of_caller());
   }
   return rounded(sum(losses) / losses.shape(0));
 }
@@ -45,10 +47,10 @@ Tensor LossNumbers::reduced(const Tensor& losses, Reduction reduction) const {
 void expect_pairs(std::string_view function, const Tensor& x, const Tensor& target) {
   const Shape common = common_shape(function, x.shape(), target.shape());
   if (common == x.shape() || common == target.shape()) return;
-  throw ShapeError("{}: {} and the target {} would both be repeated, to {}", function,
+  throw ShapeError("{}: {} and the target {} would both be broadcast, to {}", function,
                    x.type().text(), target.type().text(), common.text())
       .at(Location::of_caller())
-      .hint("give both one shape, for example by reshape or squeeze");
+      .hint("give both the same shape, for example by reshape or squeeze");
 }
 
 Tensor zero_or_product(const Tensor& factor, const Tensor& x) {

@@ -48,7 +48,7 @@ void infer_multinomial(ir::Inference& in) {
   Shape shape = parameter_shape(in, 1, DTypeSet(DType::i64));
   const Shape weights = parameter_shape(in, 2, kFloatings);
   if (weights.rank() == 0) {
-    throw ShapeError("{}: takes a weight for each category, not {}", in.primitive.name,
+    throw ShapeError("{}: expected a weight for each category, not {}", in.primitive.name,
                      in.operands[2].text())
         .at(in.location);
   }
@@ -79,9 +79,10 @@ std::vector<Tensor> gamma_tangents(const RuleContext& c, std::span<const Tensor>
 
 // Without a rule it would count as a constant.
 std::vector<Tensor> refuse_second_derivative(const RuleContext& c, std::span<const Tensor>) {
-  throw ValueError("random_gamma_slope: the derivative of a draw, at {}, has no derivative itself",
-                   c.operand_types[0].text())
-      .hint("where none is wanted, stop_gradient() of the parameter says so");
+  throw ValueError(
+      "random_gamma_slope: the derivative of a sample, at {}, has no derivative itself",
+      c.operand_types[0].text())
+      .hint("if none is needed, use stop_gradient() of the parameter");
 }
 
 struct Parametric {
@@ -109,7 +110,7 @@ const ir::Primitive& parametric(Parametric declared) {
 }
 
 Rules counts(decltype(Batching::of) batching) {
-  return {.not_differentiable = "gives integers", .batching = {batching}};
+  return {.not_differentiable = "returns integers", .batching = {batching}};
 }
 
 }  // namespace
@@ -117,46 +118,48 @@ Rules counts(decltype(Batching::of) batching) {
 const ParametricPrimitives& parametric_primitives() {
   static const ParametricPrimitives table{
       .gamma = parametric(
-          {"random_gamma", "For each parameter a number of the gamma distribution.",
-           "scipy.stats.kstest of many", 2, kFloatings, infer_gamma, random_gamma_now,
+          {"random_gamma", "A sample of the gamma distribution for each parameter.",
+           "scipy.stats.kstest of many samples", 2, kFloatings, infer_gamma, random_gamma_now,
            Rules{.tangents = {kSecond | kResult, gamma_tangents},
                  .batching = {[](const ir::Attributes& a, Operands operands, const Lanes& lanes) {
                    return apply_all(parametric_primitives().gamma, all_batched(operands, lanes), a);
                  }}},
            &ir::schema_of<RandomGammaAttributes>()}),
       .gamma_slope = declare(
-          {.primitive = {.name = "random_gamma_slope",
-                         .summary = "How the logarithm of a quantile of the gamma distribution "
-                                    "moves with the parameter; operands are that and the "
-                                    "logarithm.",
-                         .oracle = "differences of scipy.special.gammainc",
-                         .operands = ir::exactly(2),
-                         .takes = kFloatings,
-                         .elementwise = ir::Elementwise::same,
-                         .body = {.real =
-                                      [](std::span<const double> x) {
-                                        return special::log_gamma_quantile_da(x[0], x[1]);
-                                      }}},
+          {.primitive =
+               {.name = "random_gamma_slope",
+                .summary =
+                    "The derivative of the logarithm of a quantile of the gamma distribution with "
+                    "respect to the parameter; operands the parameter and the logarithm.",
+                .oracle = "differences of scipy.special.gammainc",
+                .operands = ir::exactly(2),
+                .takes = kFloatings,
+                .elementwise = ir::Elementwise::same,
+                .body = {.real =
+                             [](std::span<const double> x) {
+                               return special::log_gamma_quantile_da(x[0], x[1]);
+                             }}},
            .rules = {.tangents = {Reads::nothing(), refuse_second_derivative}}}),
       .poisson = parametric(
-          {"random_poisson", "For each rate how many events there are.",
-           "scipy.stats.chisquare of many", 2, kFloatings, infer_poisson, random_poisson_now,
+          {"random_poisson", "The number of events for each rate.",
+           "scipy.stats.chisquare of many samples", 2, kFloatings, infer_poisson,
+           random_poisson_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().poisson, all_batched(operands, lanes));
            })}),
       .binomial = parametric(
-          {"random_binomial", "For each number of trials and probability how many succeed.",
-           "scipy.stats.chisquare of many", 3, kFloatings | DTypeSet(DType::i64), infer_binomial,
-           random_binomial_now,
+          {"random_binomial", "The number of successes for each number of trials and probability.",
+           "scipy.stats.chisquare of many samples", 3, kFloatings | DTypeSet(DType::i64),
+           infer_binomial, random_binomial_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().binomial, all_batched(operands, lanes));
            })}),
       .multinomial = parametric(
           {"random_multinomial",
-           "For each number of trials how many fall into each category, by weights along a last "
-           "dimension.",
-           "scipy.stats.chisquare of many", 3, kFloatings | DTypeSet(DType::i64), infer_multinomial,
-           random_multinomial_now,
+           "The number of trials in each category for each number of trials, by weights along the "
+           "last dimension.",
+           "scipy.stats.chisquare of many samples", 3, kFloatings | DTypeSet(DType::i64),
+           infer_multinomial, random_multinomial_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().multinomial, all_batched(operands, lanes));
            })}),

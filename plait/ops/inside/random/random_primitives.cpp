@@ -46,7 +46,7 @@ void key_of_seed_now(KernelCall& call, const void*) {
 void infer_split(ir::Inference& in) {
   in.expect_array(0, DTypeSet(DType::key));
   const Dim count = in.attributes_as<SplitKeyAttributes>().count;
-  if (count.is_number() && count.number() < 0) in.fail("into {} keys", count);
+  if (count.is_number() && count.number() < 0) in.fail("cannot split into {} keys", count);
   Shape shape = in.operands[0].shape();
   shape.append(count);
   in.give(in.operands[0].without_sharding().with_shape(shape));
@@ -97,19 +97,21 @@ void give(ir::Inference& in, std::span<const Dim> sizes, DType dtype) {
 
 void infer_bits(ir::Inference& in) {
   const auto& a = in.attributes_as<RandomBitsAttributes>();
-  if (!is_integer(a.dtype) || is_signed(a.dtype)) in.fail("{} holds no bits", name_of(a.dtype));
+  if (!is_integer(a.dtype) || is_signed(a.dtype))
+    in.fail("{} is not a dtype of bits", name_of(a.dtype));
   give(in, a.sizes, a.dtype);
 }
 
 void infer_values(ir::Inference& in) {
   const auto& a = in.attributes_as<RandomValuesAttributes>();
-  if (!is_floating(a.dtype)) in.fail("draws floating numbers, not {}", name_of(a.dtype));
+  if (!is_floating(a.dtype)) in.fail("draws floating-point numbers, not {}", name_of(a.dtype));
   give(in, a.sizes, a.dtype);
 }
 
 void infer_integers(ir::Inference& in) {
   const Dim count = in.attributes_as<RandomIntegersAttributes>().count;
-  if (count.is_number() && count.number() < 1) in.fail("there are {} to choose from", count);
+  if (count.is_number() && count.number() < 1)
+    in.fail("the count is {}, expected 1 or more", count);
   give(in, in.attributes_as<RandomIntegersAttributes>().sizes, DType::i64);
 }
 
@@ -120,10 +122,10 @@ void infer_permutation(ir::Inference& in) {
 
 void infer_truncated(ir::Inference& in) {
   const auto& a = in.attributes_as<TruncatedNormalAttributes>();
-  if (!is_floating(a.dtype)) in.fail("draws floating numbers, not {}", name_of(a.dtype));
+  if (!is_floating(a.dtype)) in.fail("draws floating-point numbers, not {}", name_of(a.dtype));
   const double most = float_limits(a.dtype).max;
   if (!(a.low < a.high) || a.low > most || a.high < -most) {
-    throw ValueError("{}: from {} to {} there is no {}", in.primitive.name, a.low, a.high,
+    throw ValueError("{}: the range from {} to {} contains no {}", in.primitive.name, a.low, a.high,
                      name_of(a.dtype))
         .at(in.location);
   }
@@ -189,7 +191,7 @@ const ir::Primitive& random_primitive(const Random& declared) {
                                 .operands = ir::exactly(1),
                                 .takes = declared.takes,
                                 .infer = declared.infer},
-                  .rules = {.not_differentiable = "is a function of keys, which are no numbers",
+                  .rules = {.not_differentiable = "is a function of keys, which are not numbers",
                             .batching = {declared.batching}},
                   .evaluator = declared.evaluator});
 }
@@ -198,12 +200,12 @@ using Operands = std::span<const Tensor>;
 
 const ir::Primitive& declare_fold_in() {
   return declare({.primitive = {.name = "fold_in",
-                                .summary = "For each key and integer a new key.",
+                                .summary = "A new key for each key and integer.",
                                 .oracle = "Philox, written in NumPy",
                                 .operands = ir::exactly(2),
                                 .takes = kIntegers | DTypeSet(DType::key),
                                 .infer = infer_fold},
-                  .rules = {.not_differentiable = "gives keys",
+                  .rules = {.not_differentiable = "returns keys",
                             .batching = {[](const ir::Attributes&, Operands operands,
                                             const std::vector<bool>& batched) {
                               return apply_all(random_primitives().fold_in,
@@ -221,7 +223,7 @@ const ir::Primitive& declare_draw_key() {
            .operands = ir::exactly(0),
            .infer = [](ir::Inference& in) { in.give(ir::Type::scalar(DType::key)); },
            .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
-       .rules = {.not_differentiable = "gives keys"},
+       .rules = {.not_differentiable = "returns keys"},
        .evaluator = draw_now});
 }
 
@@ -229,14 +231,14 @@ const ir::Primitive& declare_draw_key() {
 
 const RandomPrimitives& random_primitives() {
   static const RandomPrimitives table{
-      .key_of_seed =
-          random_primitive({"key_of_seed", "For each integer a key, unlike those of all others.",
-                            "Philox, written in NumPy", nullptr, infer_key_of_seed, key_of_seed_now,
-                            [](const ir::Attributes&, Operands operands, const auto&) {
-                              return apply_all(random_primitives().key_of_seed, operands);
-                            },
-                            kIntegers}),
-      .split_key = random_primitive({"split_key", "For each key `count` new ones.",
+      .key_of_seed = random_primitive(
+          {"key_of_seed", "A key for each integer, different from those of all other integers.",
+           "Philox, written in NumPy", nullptr, infer_key_of_seed, key_of_seed_now,
+           [](const ir::Attributes&, Operands operands, const auto&) {
+             return apply_all(random_primitives().key_of_seed, operands);
+           },
+           kIntegers}),
+      .split_key = random_primitive({"split_key", "`count` new keys for each key.",
                                      "Philox, written in NumPy",
                                      &ir::schema_of<SplitKeyAttributes>(), infer_split, split_now,
                                      [](const ir::Attributes& a, Operands operands, const auto&) {
@@ -244,7 +246,7 @@ const RandomPrimitives& random_primitives() {
                                      }}),
       .fold_in = declare_fold_in(),
       .draw_key = declare_draw_key(),
-      .bits = random_primitive({"random_bits", "For each key the first bits of its stream.",
+      .bits = random_primitive({"random_bits", "The first bits of the stream of each key.",
                                 "Philox, written in NumPy", &ir::schema_of<RandomBitsAttributes>(),
                                 infer_bits, bits_now,
                                 [](const ir::Attributes& a, Operands operands, const auto&) {
@@ -260,21 +262,22 @@ const RandomPrimitives& random_primitives() {
                               return apply_all(random_primitives().values, operands, a);
                             }}),
       .integers = random_primitive(
-          {"random_integers", "Integers from 0 to before `count`, all alike likely.",
+          {"random_integers", "Uniformly distributed integers in [0, count).",
            "Philox and Lemire's method, written in NumPy",
            &ir::schema_of<RandomIntegersAttributes>(), infer_integers, random_integers_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {
              return apply_all(random_primitives().integers, operands, a);
            }}),
       .permutation = random_primitive(
-          {"random_permutation", "0 … `count` - 1 in an order at random.",
-           "every number once, and scipy.stats.chisquare of their places",
+          {"random_permutation", "0, 1, …, count − 1 in random order.",
+           "every number once, and scipy.stats.chisquare of their positions",
            &ir::schema_of<RandomPermutationAttributes>(), infer_permutation, random_permutation_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {
              return apply_all(random_primitives().permutation, operands, a);
            }}),
       .truncated_normal = random_primitive(
-          {"truncated_normal", "Standard normal numbers, those between two bounds alone.",
+          {"truncated_normal",
+           "Numbers of the standard normal distribution, truncated to two bounds.",
            "scipy.stats.kstest against scipy.stats.truncnorm",
            &ir::schema_of<TruncatedNormalAttributes>(), infer_truncated, truncated_normal_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {

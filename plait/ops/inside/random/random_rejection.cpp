@@ -72,7 +72,7 @@ class TruncatedNormal {
 
 int64_t integers_to_choose_from(const KernelCall& call) {
   const int64_t count = call.attributes.as<RandomIntegersAttributes>().count.number();
-  if (count < 1) throw ValueError("random_integers: there are {} to choose from", count);
+  if (count < 1) throw ValueError("random_integers: the count is {}, expected 1 or more", count);
   return count;
 }
 

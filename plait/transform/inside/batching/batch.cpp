@@ -48,9 +48,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
   Values run(const ir::Instruction& instruction, Operands operands,
              const SymbolMap<Dim>& sizes) override {
     if (is_open_call(instruction)) {
-      throw TypeError("a function is done for many samples while it is being recorded")
+      throw TypeError("a function is batched while it is being recorded")
           .at(instruction.location())
-          .hint("vmap the whole function, not its calls of itself");
+          .hint("vmap the whole function, not its recursive calls");
     }
     const bool any = std::ranges::any_of(operands, &LaneValue::is_batched);
     switch (instruction.primitive().structure) {
@@ -86,7 +86,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
         if (!any && is_record_instruction(instruction)) {
           return values_of(run_record_instruction(instruction, tensors_in(operands)), false);
         }
-        throw TypeError("{} has no way to be batched yet", ir::print(instruction))
+        throw TypeError("{} has no batching rule yet", ir::print(instruction))
             .at(instruction.location());
     }
     return values_of(run_instruction(instruction, tensors_in(operands), sizes), false);
@@ -124,7 +124,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       return rules->batching.of(attributes, tensors_in(operands), flags_of(operands));
     }
     if (primitive.elementwise == ir::Elementwise::no) {
-      throw TypeError("{} has no way to be batched", primitive.name).at(instruction.location());
+      throw TypeError("{} has no batching rule", primitive.name).at(instruction.location());
     }
     std::vector<Tensor> all;
     for (const LaneValue& operand : operands) all.push_back(of_all_lanes(operand, lanes_));
@@ -156,9 +156,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       const Tensor none = zeros({1}, count.tensor.dtype());
       return as_size(max(concat(std::vector{count.tensor, none}, 0)), true);
     }
-    throw TypeError("as_size: the number differs from sample to sample, and a size must not")
+    throw TypeError("as_size: the number differs from sample to sample, but a size must not")
         .at(Location::of_caller())
-        .hint("use the padded form: a fixed size and a count of the entries that are there");
+        .hint("use the padded form: a fixed size and the number of valid entries");
   }
 
   // ---- Branches. Where samples take different branches, each branch runs as if only its samples
@@ -212,7 +212,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     }
     const Tensor order = concat(places, 0);
     if (!same(order.shape(0), lanes_)) {
-      throw IndexError("switch: the index of some sample is no branch").at(instruction.location());
+      throw IndexError("switch: the index of some sample is out of range")
+          .at(instruction.location());
     }
     std::vector<Tensor> results;
     for (size_t r = 0; r < parts[0].size(); ++r) {
@@ -355,7 +356,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
           "while: samples end at different steps, and sizes of what they carry change, which would "
           "differ from sample to sample")
           .at(location)
-          .hint("use the padded form: a fixed size and a count of the entries that are there");
+          .hint("use the padded form: a fixed size and the number of valid entries");
     };
     if (Trace::current() != nullptr) refuse();
     return [test, refuse](std::span<const Tensor> given) {

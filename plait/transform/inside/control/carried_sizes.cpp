@@ -98,19 +98,19 @@ void expect_carried(std::string_view what, std::span<const ir::Type> before,
                     std::span<const ir::Type> after, const Location& location, Carried carried) {
   const bool may_change = carried == Carried::may_change_sizes;
   if (before.size() != after.size()) {
-    throw TypeError("{}: {} tensors are carried, and {} after a step ({})", what, before.size(),
+    throw TypeError("{}: {} tensors are carried, but {} after a step ({})", what, before.size(),
                     after.size(), location.text())
         .at(Location::of_caller());
   }
   for (size_t i = 0; i < before.size(); ++i) {
     const bool is_same = before[i] == after[i] || ir::fits_but_for_axes(before[i], after[i]);
     if (is_same || (may_change && is_but_for_sizes(before[i], after[i]))) continue;
-    throw TypeError("{}: carry {} is {}, and {} after a step ({})", what, i, before[i].text(),
+    throw TypeError("{}: carry {} is {}, but {} after a step ({})", what, i, before[i].text(),
                     after[i].text(), location.text())
         .at(Location::of_caller())
         .hint(may_change ? "sizes may change from step to step, dtype and rank may not"
-                         : "begin with the type that a step gives; sizes of what is carried may "
-                           "change in a while_loop");
+                         : "begin with the type that a step returns; in a while_loop, sizes of "
+                           "carries may change");
   }
 }
 

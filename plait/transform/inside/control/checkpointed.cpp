@@ -24,10 +24,10 @@ int64_t bytes_of(std::span<const Tensor> carries) {
   for (const Tensor& carry : carries) {
     const Dim count = carry.shape().element_count();
     if (!count.is_number()) {
-      throw ValueError("checkpoints: of which size a carry is, {}, is not known here",
+      throw ValueError("checkpoints: the size of a carry, {}, is not known here",
                        carry.type().text())
           .at(Location::of_caller())
-          .hint("say after how many steps: every");
+          .hint("pass the number of steps between them: every");
     }
     bytes += count.number() * size_of(carry.dtype());
   }
@@ -39,9 +39,9 @@ int64_t piece_of(Dim length, std::span<const Tensor> initial, const Checkpoints&
   expect_positive(checkpoints);
   if (checkpoints.every) return *checkpoints.every;
   if (!length.is_number()) {
-    throw ValueError("checkpoints: of how many steps, {}, is not known here", length.text())
+    throw ValueError("checkpoints: the number of steps, {}, is not known here", length.text())
         .at(Location::of_caller())
-        .hint("say after how many steps: every");
+        .hint("pass the number of steps between them: every");
   }
   const int64_t steps = std::max<int64_t>(length.number(), 1);
   const auto root = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(steps))));

@@ -155,7 +155,7 @@ bool OpenRecursion::should_take(std::span<const ir::Type> arguments) const {
 ir::Callee OpenRecursion::callee(std::span<const ir::Type> operands) const {
   const auto sizes = sizes_between(signature_->parameters, operands);
   if (!sizes) {
-    throw TypeError("{}: what it captures has other sizes when it calls itself", name_)
+    throw TypeError("{}: its captures have other sizes when it calls itself", name_)
         .at(Location::of_caller());
   }
   ir::Callee callee{name_, {}};
@@ -180,7 +180,7 @@ std::vector<Tensor> OpenRecursion::as_taken(std::span<const Tensor> operands) co
     const ir::AxisSet axes = axes_of(all[i]);
     if (signature_->parameters[i].all_varying().contains(axes)) continue;
     if (i >= types.size()) {
-      throw TypeError("{}: what it captures, {}, varies along {} when it calls itself", name_,
+      throw TypeError("{}: its capture, {}, varies along {} when it calls itself", name_,
                       captures_[i - types.size()].type().text(), axes.text())
           .at(Location::of_caller())
           .hint("`vary` it before, or make it an argument");
@@ -236,7 +236,8 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
       }
     } catch (const UnknownResults& unknown) {
       if (unknown.function != this) throw;
-      throw TypeError("{} calls itself on every path, so what it gives is not known", name_)
+      throw TypeError("{} calls itself on every path, so the types of its results are not known",
+                      name_)
           .at(Location::of_caller())
           .hint("let one branch of a cond end the recursion");
     } catch (const OtherParameters& other) {
@@ -249,7 +250,7 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
     RecordedFunction recorded = trace.finish(results);
     const ir::Signature& found = recorded.function->signature();
     if (!found.result_sizes.empty()) {
-      throw TypeError("{} gives {}, whose size is known inside of it only", name_,
+      throw TypeError("{} returns {}, whose size is known only inside of it", name_,
                       found.results[0].text())
           .at(Location::of_caller());
     }
@@ -260,14 +261,14 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
       return staged;
     }
     if (signature_ && signature_->results.size() != found.results.size()) {
-      throw TypeError("{} gives {} tensors, and {} when it calls itself", name_,
+      throw TypeError("{} returns {} tensors, but {} when it calls itself", name_,
                       signature_->results.size(), found.results.size())
           .at(Location::of_caller());
     }
     for (size_t i = 0; signature_ && i < found.results.size(); ++i) {
       // Varies along more axes than in the branch that ends: recorded again with these.
       if (ir::fits_but_for_axes(signature_->results[i], found.results[i])) continue;
-      throw TypeError("{}: result {} is {} where it ends, and {} where it calls itself", name_, i,
+      throw TypeError("{}: result {} is {} where it ends, but {} where it calls itself", name_, i,
                       signature_->results[i].text(), found.results[i].text())
           .at(Location::of_caller());
     }

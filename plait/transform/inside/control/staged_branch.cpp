@@ -225,7 +225,7 @@ void expect_alike(const std::vector<StagedFunction>& branches) {
     const ir::Function& other = *branch.function;
     const auto &a = first.signature().results, &b = other.signature().results;
     if (a.size() != b.size()) {
-      throw TypeError("one branch gives {} tensors ({}), another {} ({})", a.size(),
+      throw TypeError("one branch returns {} tensors ({}), another {} ({})", a.size(),
                       first.location().text(), b.size(), other.location().text())
           .at(Location::of_caller());
     }

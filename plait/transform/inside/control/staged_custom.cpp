@@ -159,8 +159,9 @@ class RuleScope {
 // Replaces the result of a rule beyond that depth: fails when it runs.
 Tensors refused_tangents(std::span<const ir::Type> types) {
   check(zeros({}, DType::boolean),
-        fmt::format("a custom rule calls its own function: a program holds the rules of {} "
-                    "derivatives, and one more is asked for; take it outside of jit and trace",
+        fmt::format("a custom rule calls its own function: a program holds the rules of at most {} "
+                    "derivatives, and one more is needed;"
+                    " differentiate it outside of jit and trace",
                     kMostOrders));
   Tensors none;
   for (const ir::Type& type : types) {

@@ -28,7 +28,7 @@ class Beside final : public Companion {
   }
   void on_read(const Tensor& value) override { around_.companion()->on_read(value); }
   void on_guard(bool, Location location) override {
-    throw TypeError("a rule of one's own decides by a size that is known only once it has run")
+    throw TypeError("a custom rule decides by a size that is known only after it has run")
         .at(location)
         .hint("decide outside of the function that has the rule");
   }

@@ -516,7 +516,7 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
       throw TypeError("the derivative by a {} would differ from sample to sample",
                       operands[i].tensor.type().text())
           .at(instruction.location())
-          .hint("take it of the sum over all samples");
+          .hint("differentiate the sum over all samples");
     }
   }
   const std::vector<bool> theirs = flags_of(std::span(apart).first(count));

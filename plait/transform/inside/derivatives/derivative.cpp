@@ -21,7 +21,7 @@ const Rules& rules_of(const ir::Primitive& primitive) {
   const Rules* rules = find_rules(primitive);
   if (rules == nullptr || (!rules->has_derivative() && rules->not_differentiable.empty())) {
     throw TypeError("{} has no rule for its derivative", primitive.name)
-        .hint("declare partials, transposes or tangents, or say why it has none");
+        .hint("declare partials, transposes or tangents, or the reason why it has none");
   }
   return *rules;
 }

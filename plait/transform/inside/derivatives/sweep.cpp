@@ -78,8 +78,8 @@ void tell(Listeners& listeners, std::vector<Tensor>& cotangents) {
     Tensor replaced = entry.hook(cotangent);
     if (!replaced) continue;
     if (!ir::fits_but_for_axes(replaced.type(), cotangent.type())) {
-      throw TypeError("a hook returned {} in place of a gradient that is {}",
-                      replaced.type().text(), cotangent.type().text())
+      throw TypeError("a hook returned {} for a gradient of {}", replaced.type().text(),
+                      cotangent.type().text())
           .at(Location::of_caller());
     }
     cotangent = std::move(replaced);
@@ -103,11 +103,12 @@ void forget(Step& step) {
     throw ValueError("{} was computed inside of remat, which keeps nothing of it for a gradient",
                      what)
         .at(Location::of_caller())
-        .hint("let the function under remat give back what is used outside of it");
+        .hint("let the function under remat return what is used outside of it");
   }
-  throw ValueError("the gradient of {} was taken before, and what it needs is gone", what)
+  throw ValueError(
+      "the gradient of {} was computed before, and the values that it needs were freed", what)
       .at(Location::of_caller())
-      .hint("say `keep` (retain_graph) the first time");
+      .hint("pass `keep` (retain_graph) the first time");
 }
 
 }  // namespace
@@ -353,12 +354,12 @@ void refuse_nonlinear_steps(const Level& level, std::span<const Origin> results)
   for (const Origin& result : results) visit(result);
   for (size_t i = 0; i < all.size(); ++i) {
     if (is_nonlinear(*all[i], level)) {
-      throw ValueError("{} is not linear in what a rule is given: its derivative depends on that",
+      throw ValueError("{} is not linear in the operands of a rule: its derivative depends on them",
                        all[i]->primitive->name)
           .at(all[i]->location.known() ? all[i]->location : Location::of_caller())
           .hint(
-              "the tangents of a rule for jvp, and the cotangents of one for vjp, are linear in "
-              "those that it is given");
+              "the tangents that a jvp rule returns, and the cotangents of a vjp rule, are linear "
+              "in those that it receives");
     }
     for (const Origin& input : all[i]->inputs) visit(input);
   }

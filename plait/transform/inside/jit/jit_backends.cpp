@@ -76,8 +76,9 @@ JitBackend jits::backend_of(const std::string& name) {
     const auto place = backends().by_name.find(name);
     if (place != backends().by_name.end()) return with_detection(place->second);
   }
-  throw KeyError("jit: there is no backend \"{}\", only {}", name, fmt::join(list_backends(), ", "))
-      .hint("register_backend(name, …) makes one");
+  throw KeyError("jit: unknown backend \"{}\"; the backends are {}", name,
+                 fmt::join(list_backends(), ", "))
+      .hint("register_backend(name, …) adds one");
 }
 
 }  // namespace plait

@@ -70,7 +70,7 @@ struct Variant {
 struct LeafKind {
   DType dtype = DType::boolean;
   size_t rank = 0;
-  ir::Type record = {};  // if it is no array
+  ir::Type record = {};  // if it is not an array
   friend bool operator==(const LeafKind&, const LeafKind&) = default;
 };
 

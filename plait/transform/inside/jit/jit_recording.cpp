@@ -31,7 +31,7 @@ class EagerCompanion final : public Companion {
   void on_read(const Tensor& value) override {
     const Location location = Location::of_caller();
     if (const JitOptions* const strict = Fullgraph::current()) {
-      throw ValueError("{}: a number is taken out of a {}, which `fullgraph` rules out",
+      throw ValueError("{}: host code reads a number from a {}, which `fullgraph` forbids",
                        strict->name, value.type().text())
           .at(location)
           .hint("compute with the tensor, or decide by where, cond or while_loop");
@@ -41,9 +41,8 @@ class EagerCompanion final : public Companion {
   }
   void on_guard(bool outcome, Location location) override {
     if (const JitOptions* const strict = Fullgraph::current()) {
-      throw ValueError(
-          "{}: host code decides by the value of a tensor, which `fullgraph` rules out",
-          strict->name)
+      throw ValueError("{}: host code decides by the value of a tensor, which `fullgraph` forbids",
+                       strict->name)
           .at(location)
           .hint("decide by where, cond or while_loop");
     }

@@ -27,7 +27,7 @@ std::vector<Tensor> recorded(const ir::Instruction& instruction, std::span<const
   Trace* const trace = Trace::current();
   if (trace == nullptr || is_followed(operands)) {
     throw TypeError("{} cannot be {} yet", ir::print(instruction),
-                    trace == nullptr ? "run among tensors" : "differentiated")
+                    trace == nullptr ? "run on tensors" : "differentiated")
         .at(instruction.location())
         .hint("take all derivatives in one trace, of the function that was traced here");
   }
@@ -66,7 +66,7 @@ std::vector<Tensor> guarded(const ir::Instruction& instruction, std::span<const 
   if (holds) return {};
   throw CheckError("{} does not hold", ir::print(instruction))
       .at(instruction.location())
-      .hint("the program was traced where this held; trace it again for what it is given now");
+      .hint("this held for the traced arguments; trace the program again for the present ones");
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
     case ir::Structure::is_present:
     case ir::Structure::unwrap: return recorded(instruction, operands, sizes);
     default:
-      throw TypeError("{} cannot be run among tensors yet", ir::print(instruction))
+      throw TypeError("{} cannot be run on tensors yet", ir::print(instruction))
           .at(instruction.location());
   }
 }

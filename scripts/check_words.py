@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Checks the words of comments, text literals and documents: phrases that docs/glossary.md replaces by the field's terms
+must not appear. Names in code are not checked."""
+
+import bisect
+import io
+import pathlib
+import re
+import sys
+import tokenize
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import check_rooms  # noqa: E402
+
+ROOT = check_rooms.ROOT
+FOLDERS = ("plait", "python", "tools", "examples", "scripts", "docs", "tests", "bench")
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+# The glossary lists the phrases; the others have headings that name groups of other libraries' tests, and a history.
+EXCEPTIONS = {"docs/glossary.md", "docs/outside.md", "docs/roadmap.md", "docs/shows.md", "scripts/check_words.py"}
+FOREIGN = "tests/others/"  # its messages name the groups of docs/outside.md
+
+# (pattern, what to write instead)
+PHRASES = [(re.compile(rf"\b(?:{pattern})\b"), better) for pattern, better in (
+    (r"turned round", "transposed"),
+    (r"way back", "backward pass"),
+    (r"held against", "compared with"),
+    (r"(?:goes|go|going) along", "epilogue; along an axis"),
+    (r"(?<![Tt]here )(?:is|are) no (?!longer\b|more\b|less\b|problem\b)\w+", "is not a, are not"),
+    (r"at once", "eagerly; together"),
+    (r"by hand", "manually, or say how"),
+    (r"comes? to nothing", "fails, is empty"),
+    (r"lately", "recently, or say when"),
+    (r"born", "data-dependent"),
+    (r"stretch(?:es|ed)?", "broadcast"),
+    (r"made? real", "materialise"),
+    (r"gives? away|given away", "donate"),
+    (r"gives? back|given back|gave back", "return"),
+    (r"hands? over|handed over", "pass"),
+    (r"whole numbers?", "integer"),
+    (r"(?:is|are) (?:there|named) twice", "appears twice"),
+    (r"in the place of", "instead of"),
+    (r"anew|afresh", "again"),
+    (r"nobody|somebody", "name who, or use the passive"),
+    (r"of one's own", "custom"),
+    (r"comes? out as|came out", "is, was"),
+)]
+
+
+def comments_and_literals(file, text):
+    """The text with everything else replaced by spaces, so that lines keep their numbers."""
+    if file.suffix == ".md":
+        return text
+    kept = [" " if c != "\n" else c for c in text]
+
+    def keep(begin, end):
+        kept[begin:end] = text[begin:end]
+
+    if file.suffix in (".py", ".pyi"):
+        starts = [0]
+        for line in text.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in (tokenize.COMMENT, tokenize.STRING):
+                keep(starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1])
+    else:
+        for found in re.finditer(r"//[^\n]*|/\*.*?\*/|#include[^\n]*|'(?:\\.|[^'\\\n])'|" r'"(?:\\.|[^"\\\n])*"', text, re.S):
+            keep(*found.span())
+    return "".join(kept)
+
+
+def findings(file):
+    """(line, phrase, better) for each phrase in a file. Sentences continue on the next line, and texts in the next literal."""
+    prose, begins = "", []
+    for line in comments_and_literals(file, file.read_text(encoding="utf-8")).split("\n"):
+        begins.append(len(prose))
+        words = re.sub(r'^\s*(?://+|#+|f?"+)?|"+\s*$', " ", line).split()
+        prose += " ".join(words) + " " if words else ". "
+    for phrase, better in PHRASES:
+        for found in phrase.finditer(prose):
+            yield bisect.bisect_right(begins, found.start()), found.group(), better
+
+
+def files():
+    for folder in FOLDERS:
+        yield from sorted(file for kind in ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.md") for file in (ROOT / folder).rglob(kind))
+    yield from (ROOT / page for page in PAGES)
+
+
+def main():
+    count = 0
+    names = {file: str(file.relative_to(ROOT)) for file in files()}
+    checked = [file for file, name in names.items() if name not in EXCEPTIONS and not name.startswith(FOREIGN)]
+    for file in checked:
+        for number, phrase, better in findings(file):
+            print(f'{names[file]}:{number}: "{phrase}": {better} (docs/glossary.md)')
+            count += 1
+    if not count:
+        print(f"   {len(checked)} files, in the words of docs/glossary.md")
+    return count > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
