@@ -3,6 +3,18 @@
 
 #include <cstdint>
 
+#include "plait/core/settings.h"
+
+namespace plait {
+
+enum class Arena : uint8_t { plain, guarded };
+
+namespace setting {
+extern Setting<Arena> kArena;
+}
+
+}  // namespace plait
+
 namespace plait::compile {
 
 // Guarded memory is slow. It detects reads and writes outside of the arrays of a step.

@@ -5,9 +5,27 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 #include "plait/ir/analysis/verify.h"
 #include "plait/ir/text/printer.h"
+
+namespace plait {
+
+namespace setting {
+constinit Setting<std::string> kPasses(
+    {.name = "passes",
+     .standard = "",
+     .description = "passes of the compiler to leave out, for example -fuse,-inline"});
+constinit Setting<std::string> kDump(
+    {.name = "dump",
+     .standard = "",
+     .description = "stages of the compiler that print the program, for example after:fuse"});
+}  // namespace setting
+
+namespace {
+const ListedSettings pass_settings{&setting::kPasses, &setting::kDump};
+}
+
+}  // namespace plait
 
 namespace plait::compile {
 namespace {

@@ -9,7 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "plait/core/settings.h"
 #include "plait/ir/program.h"
+
+namespace plait::setting {
+extern Setting<std::string> kPasses, kDump;
+}
 
 namespace plait::compile {
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "plait/core/inside/system/immortal.h"
-#include "plait/core/settings.h"
 
 namespace plait {
 namespace {
@@ -13,7 +12,30 @@ constexpr int kAsSet = -1;  // the setting applies
 constexpr uint32_t kSetting = 1, kScope = 2;
 thread_local int anomaly_of_thread = kAsSet;
 
+void refresh_anomaly_detection() {
+  static Immortal<std::mutex> mutex;
+  // The setting is read under the lock, so that the last caller stores its latest value.
+  const std::lock_guard lock(*mutex);
+  if (setting::kDetectAnomaly.get()) {
+    anomaly_detail::reasons.fetch_or(kSetting, std::memory_order_relaxed);
+  } else {
+    anomaly_detail::reasons.fetch_and(~kSetting, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
+
+namespace setting {
+constinit Setting<bool> kDetectAnomaly(
+    {.name = "detect_anomaly",
+     .standard = "false",
+     .description = "whether the first NaN or infinity that appears is an error",
+     .changed = refresh_anomaly_detection});
+}
+
+namespace {
+const ListedSettings anomaly_settings{&setting::kDetectAnomaly};
+}
 
 DetectAnomaly::DetectAnomaly(Anomaly anomaly)
     : outer_(std::exchange(anomaly_of_thread, static_cast<int>(anomaly))) {
@@ -30,17 +52,6 @@ Anomaly anomaly_detail::of_thread() {
   if ((reasons.load(std::memory_order_relaxed) & kSetting) == 0) return Anomaly::none;
   refresh_anomaly_detection();
   return setting::kDetectAnomaly.get() ? Anomaly::nan_or_inf : Anomaly::none;
-}
-
-void refresh_anomaly_detection() {
-  static Immortal<std::mutex> mutex;
-  // The setting is read under the lock, so that the last caller stores its latest value.
-  const std::lock_guard lock(*mutex);
-  if (setting::kDetectAnomaly.get()) {
-    anomaly_detail::reasons.fetch_or(kSetting, std::memory_order_relaxed);
-  } else {
-    anomaly_detail::reasons.fetch_and(~kSetting, std::memory_order_relaxed);
-  }
 }
 
 }  // namespace plait

@@ -8,7 +8,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "plait/core/settings.h"
+
 namespace plait {
+
+namespace setting {
+extern Setting<bool> kDetectAnomaly;
+}
 
 enum class Anomaly : uint8_t { none, nan, nan_or_inf };
 
@@ -43,8 +49,5 @@ inline Anomaly detected_anomaly() {
                                                                       : anomaly_detail::of_thread();
 }
 inline bool detects_anomaly() { return detected_anomaly() != Anomaly::none; }
-
-// To be called when the setting has changed.
-void refresh_anomaly_detection();
 
 }  // namespace plait

@@ -9,7 +9,6 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
-#include "plait/core/settings.h"
 
 namespace plait {
 
@@ -102,6 +101,46 @@ void deliver(const LogLine& line) {
 
 }  // namespace
 
+namespace {
+
+// Reads the levels of the setting `log` again. An invalid value is ignored, which is logged once.
+void refresh_log_levels() {
+  static Immortal<std::mutex> mutex;
+  std::string problem;
+  {
+    // The setting is read under the lock, so that the last caller stores its latest value.
+    const std::lock_guard lock(*mutex);
+    LogLevels levels = parse_log_levels("");
+    try {
+      levels = parse_log_levels(setting::kLog.get());
+    } catch (const ValueError& error) {
+      problem = error.what();
+    }
+    for (size_t i = 0; i < levels.size(); ++i) {
+      log_detail::shown_levels[i].store(static_cast<uint8_t>(levels[i]), std::memory_order_relaxed);
+    }
+  }
+  if (!problem.empty()) log(LogArea::core, LogLevel::warning, "{}", problem);
+}
+
+}  // namespace
+
+namespace setting {
+
+constinit Setting<std::string> kLog(
+    {.name = "log",
+     .standard = "",
+     .description = "log levels by area, for example ir=debug,core=info",
+     .form = "a comma-separated list of levels or area=level",
+     .check = [](std::string_view text) { parse_log_levels(text); },
+     .changed = refresh_log_levels});
+
+}  // namespace setting
+
+namespace {
+const ListedSettings log_settings{&setting::kLog};
+}
+
 namespace log_detail {
 
 constinit std::array<std::atomic<uint8_t>, kLogAreaCount> shown_levels = {
@@ -151,25 +190,6 @@ LogSink set_log_sink(LogSink sink) {
   const std::lock_guard lock(holder.mutex);
   std::swap(holder.sink, sink);
   return sink;
-}
-
-void refresh_log_levels() {
-  static Immortal<std::mutex> mutex;
-  std::string problem;
-  {
-    // The setting is read under the lock, so that the last caller stores its latest value.
-    const std::lock_guard lock(*mutex);
-    LogLevels levels = parse_log_levels("");
-    try {
-      levels = parse_log_levels(setting::kLog.get());
-    } catch (const ValueError& error) {
-      problem = error.what();
-    }
-    for (size_t i = 0; i < levels.size(); ++i) {
-      log_detail::shown_levels[i].store(static_cast<uint8_t>(levels[i]), std::memory_order_relaxed);
-    }
-  }
-  if (!problem.empty()) log(LogArea::core, LogLevel::warning, "{}", problem);
 }
 
 }  // namespace plait

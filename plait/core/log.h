@@ -11,6 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "plait/core/settings.h"
+
 namespace plait {
 
 enum class LogLevel : uint8_t { off, error, warning, info, debug, trace };
@@ -34,6 +36,10 @@ using LogLevels = std::array<LogLevel, kLogAreaCount>;
 // ones. A level alone applies to all areas. Areas without an entry show warnings and errors.
 // ValueError names the mistake.
 LogLevels parse_log_levels(std::string_view text);
+
+namespace setting {
+extern Setting<std::string> kLog;
+}
 
 struct LogLine {
   LogLevel level;
@@ -62,10 +68,6 @@ bool read_levels_and_test(LogArea area, LogLevel level);
 void write(LogArea area, LogLevel level, fmt::string_view format, fmt::format_args arguments);
 
 }  // namespace log_detail
-
-// Reads the levels of the setting `log` again; called when the setting changes. An invalid value is
-// ignored, which is logged once.
-void refresh_log_levels();
 
 inline bool log_is_on(LogArea area, LogLevel level) {
   const auto index = static_cast<size_t>(area);

@@ -1,5 +1,6 @@
 #include "plait/core/settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <mutex>
@@ -9,121 +10,31 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
-#include "plait/core/log.h"
-#include "plait/core/system/thread_team.h"
 
 namespace plait {
 
 namespace {
 
-struct Declaration {
-  std::string_view name;
-  SettingType type;
-  std::string_view standard;
-  std::string_view description;
-  std::array<int64_t, 2> range = {0, 0};         // of an integer, inclusive
-  std::array<std::string_view, 4> choices = {};  // of a choice
-  std::string_view form = {};                    // the expected form of a string, for messages
-  void (*check)(std::string_view) = nullptr;     // throws ValueError for an invalid string
-  void (*changed)() = nullptr;
-};
-
-#ifdef NDEBUG
-constexpr std::string_view kVerifyUnlessSet = "off";
-#else
-constexpr std::string_view kVerifyUnlessSet = "on";
-#endif
-
-constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
-    {.name = "threads",
-     .type = SettingType::integer,
-     .standard = "0",
-     .description = "number of threads that compute; 0 means every core that the process may use",
-     .range = {0, kMaxThreadCount},
-     .changed = refresh_thread_team},
-    {.name = "spin_microseconds",
-     .type = SettingType::integer,
-     .standard = "30",
-     .description = "how long an idle thread spins before it sleeps",
-     .range = {0, kMostSpinMicroseconds},
-     .changed = refresh_thread_team},
-    {.name = "log",
-     .type = SettingType::text,
-     .standard = "",
-     .description = "log levels by area, for example ir=debug,core=info",
-     .form = "a comma-separated list of levels or area=level",
-     .check = [](std::string_view text) { parse_log_levels(text); },
-     .changed = refresh_log_levels},
-    {.name = "verify",
-     .type = SettingType::choice,
-     .standard = kVerifyUnlessSet,
-     .description = "whether programs are verified after each transform and pass",
-     .choices = {"off", "on"}},
-    {.name = "dump",
-     .type = SettingType::text,
-     .standard = "",
-     .description = "stages of the compiler that print the program, for example after:fuse"},
-    {.name = "passes",
-     .type = SettingType::text,
-     .standard = "",
-     .description = "passes of the compiler to leave out, for example -fuse,-inline"},
-    {.name = "arena",
-     .type = SettingType::choice,
-     .standard = "plain",
-     .description = "memory of compiled programs; guarded detects accesses outside of a buffer",
-     .choices = {"plain", "guarded"}},
-    {.name = "print_locations",
-     .type = SettingType::boolean,
-     .standard = "false",
-     .description = "whether printed programs show the source line of each instruction"},
-    {.name = "memory_limit",
-     .type = SettingType::integer,
-     .standard = "0",
-     .description = "limit on the bytes of all arrays together; 0 means the available memory",
-     .range = {0, int64_t{1} << 62}},
-    {.name = "cpu",
-     .type = SettingType::choice,
-     .standard = "best",
-     .description = "the most capable instruction set that kernels use",
-     .choices = {"best", "sse4", "avx2", "avx512"}},
-    {.name = "cache",
-     .type = SettingType::text,
-     .standard = "default",
-     .description = "the folder for compiled code; off disables the cache, default is plait in "
-                    "$XDG_CACHE_HOME or ~/.cache"},
-    {.name = "detect_anomaly",
-     .type = SettingType::boolean,
-     .standard = "false",
-     .description = "whether the first NaN or infinity that appears is an error",
-     .changed = refresh_anomaly_detection},
-}};
-
-template <class T>
-constexpr bool is_declared_as(Setting<T> setting, std::string_view name) {
-  const Declaration& declaration = kDeclarations[static_cast<size_t>(setting.id())];
-  return declaration.name == name && declaration.type == Setting<T>::kType;
-}
-static_assert(is_declared_as(setting::kThreads, "threads") &&
-              is_declared_as(setting::kSpinMicroseconds, "spin_microseconds") &&
-              is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
-              is_declared_as(setting::kDump, "dump") &&
-              is_declared_as(setting::kPasses, "passes") &&
-              is_declared_as(setting::kArena, "arena") &&
-              is_declared_as(setting::kPrintLocations, "print_locations") &&
-              is_declared_as(setting::kMemoryLimit, "memory_limit") &&
-              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache") &&
-              is_declared_as(setting::kDetectAnomaly, "detect_anomaly"));
-
-const Declaration& declaration_of(SettingId id) {
-  const auto index = static_cast<size_t>(id);
-  if (index >= kDeclarations.size()) throw ValueError("unknown setting number {}", index);
-  return kDeclarations[index];
+// Guards the list, changes of words and origins, and the interned strings.
+std::mutex& settings_mutex() {
+  static Immortal<std::mutex> mutex;
+  return *mutex;
 }
 
-std::string environment_variable_of(const Declaration& declaration) {
+std::vector<AnySetting*>& listed_settings() {
+  static Immortal<std::vector<AnySetting*>> settings;
+  return *settings;
+}
+
+// By name.
+std::vector<AnySetting*> all_settings() {
+  const std::lock_guard lock(settings_mutex());
+  return listed_settings();
+}
+
+std::string environment_variable_of(const SettingDeclaration& declaration) {
   std::string result = "PLAIT_";
   for (const char c : declaration.name) {
     result += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -132,20 +43,20 @@ std::string environment_variable_of(const Declaration& declaration) {
 }
 
 // The value in the environment; empty if the variable is unset or empty.
-std::optional<std::string> environment_value(const Declaration& declaration) {
+std::optional<std::string> environment_value(const SettingDeclaration& declaration) {
   const char* value = std::getenv(environment_variable_of(declaration).c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
 }
 
-std::span<const std::string_view> choices_of(const Declaration& declaration) {
+std::span<const std::string_view> choices_of(const SettingDeclaration& declaration) {
   size_t count = 0;
   while (count < declaration.choices.size() && !declaration.choices[count].empty()) ++count;
   return std::span(declaration.choices).first(count);
 }
 
-std::string choices_text(const Declaration& declaration) {
-  switch (declaration.type) {
+std::string choices_text(SettingType type, const SettingDeclaration& declaration) {
+  switch (type) {
     case SettingType::boolean: return "true, on, 1, false, off or 0";
     case SettingType::integer:
       return fmt::format("an integer from {} to {}", declaration.range[0], declaration.range[1]);
@@ -155,18 +66,19 @@ std::string choices_text(const Declaration& declaration) {
   return {};
 }
 
-[[noreturn]] void fail(const Declaration& declaration, std::string_view value,
+[[noreturn]] void fail(const AnySetting& setting, std::string_view value,
                        std::string_view reason = {}) {
-  throw ValueError("setting {}: '{}' is not {}{}{}", declaration.name, value,
-                   choices_text(declaration), reason.empty() ? "" : ": ", reason);
+  throw ValueError("setting {}: '{}' is not {}{}{}", setting.declaration().name, value,
+                   choices_text(setting.type(), setting.declaration()), reason.empty() ? "" : ": ",
+                   reason);
 }
 
-int64_t kept_text(const Declaration& declaration, std::string_view text) {
-  if (declaration.check != nullptr) {
+int64_t kept_text(const AnySetting& setting, std::string_view text) {
+  if (const auto check = setting.declaration().check; check != nullptr) {
     try {
-      declaration.check(text);
+      check(text);
     } catch (const ValueError& error) {
-      fail(declaration, text, error.message());
+      fail(setting, text, error.message());
     }
   }
   // Readers hold references, so strings are never freed; equal strings are shared.
@@ -187,7 +99,7 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
-std::optional<int64_t> parse_choice(const Declaration& declaration, std::string_view text) {
+std::optional<int64_t> parse_choice(const SettingDeclaration& declaration, std::string_view text) {
   const auto choices = choices_of(declaration);
   for (size_t i = 0; i < choices.size(); ++i) {
     if (choices[i] == text) return static_cast<int64_t>(i);
@@ -195,8 +107,9 @@ std::optional<int64_t> parse_choice(const Declaration& declaration, std::string_
   return std::nullopt;
 }
 
-bool is_in_range(const Declaration& declaration, int64_t word) {
-  switch (declaration.type) {
+bool is_in_range(const AnySetting& setting, int64_t word) {
+  const SettingDeclaration& declaration = setting.declaration();
+  switch (setting.type()) {
     case SettingType::boolean: return word == 0 || word == 1;
     case SettingType::integer: return word >= declaration.range[0] && word <= declaration.range[1];
     case SettingType::choice:
@@ -206,135 +119,115 @@ bool is_in_range(const Declaration& declaration, int64_t word) {
   return false;
 }
 
-int64_t parse_word(const Declaration& declaration, std::string_view text) {
+int64_t parse_word(const AnySetting& setting, std::string_view text) {
   std::optional<int64_t> word;
-  switch (declaration.type) {
+  switch (setting.type()) {
     case SettingType::boolean: word = parse_boolean(text); break;
     case SettingType::integer: word = parse_integer(text); break;
-    case SettingType::choice: word = parse_choice(declaration, text); break;
-    case SettingType::text: word = kept_text(declaration, text); break;
+    case SettingType::choice: word = parse_choice(setting.declaration(), text); break;
+    case SettingType::text: word = kept_text(setting, text); break;
   }
-  if (!word || !is_in_range(declaration, *word)) fail(declaration, text);
+  if (!word || !is_in_range(setting, *word)) fail(setting, text);
   return *word;
 }
 
-std::string word_text(const Declaration& declaration, int64_t word) {
-  switch (declaration.type) {
+std::string word_text(const AnySetting& setting, int64_t word) {
+  switch (setting.type()) {
     case SettingType::boolean: return word != 0 ? "true" : "false";
     case SettingType::integer: return std::to_string(word);
     case SettingType::choice:
-      return std::string(choices_of(declaration)[static_cast<size_t>(word)]);
+      return std::string(choices_of(setting.declaration())[static_cast<size_t>(word)]);
     case SettingType::text: return *reinterpret_cast<const std::string*>(word);
   }
   return {};
 }
 
-// Guards changes of the words, the origins and the interned strings.
-std::mutex& settings_mutex() {
-  static Immortal<std::mutex> mutex;
-  return *mutex;
-}
-constinit std::array<SettingOrigin, kSettingCount> origins = {};
-
-SettingId id_of(std::string_view name) {
+AnySetting& setting_named(std::string_view name) {
   std::string known;
-  for (size_t i = 0; i < kDeclarations.size(); ++i) {
-    if (kDeclarations[i].name == name) return static_cast<SettingId>(i);
-    known += (i == 0 ? "" : ", ") + std::string(kDeclarations[i].name);
+  for (AnySetting* setting : all_settings()) {
+    if (setting->declaration().name == name) return *setting;
+    known += (known.empty() ? "" : ", ") + std::string(setting->declaration().name);
   }
   throw KeyError("unknown setting '{}'", name).hint("the settings are " + known);
 }
 
-// Called under the mutex. Returns the word, and stores it.
-int64_t read_from_environment(SettingId id) {
-  const auto index = static_cast<size_t>(id);
-  const Declaration& declaration = declaration_of(id);
-  const std::optional<std::string> value = environment_value(declaration);
+}  // namespace
+
+int64_t AnySetting::read() const {
+  const std::lock_guard lock(settings_mutex());
+  return read_under_lock();
+}
+
+int64_t AnySetting::read_under_lock() const {
+  if (const int64_t word = word_.load(std::memory_order_relaxed); word != kUnread) return word;
+  const std::optional<std::string> value = environment_value(declaration_);
   int64_t word = 0;
   try {
-    word = parse_word(declaration, value ? *value : declaration.standard);
+    word = parse_word(*this, value ? *value : declaration_.standard);
   } catch (ValueError& error) {
     error.set_hint(fmt::format("it was set by the environment variable {}",
-                               environment_variable_of(declaration)));
+                               environment_variable_of(declaration_)));
     throw;
   }
-  origins[index] = value ? SettingOrigin::environment : SettingOrigin::standard;
-  settings_detail::words[index].store(word, std::memory_order_release);
+  origin_ = value ? SettingOrigin::environment : SettingOrigin::standard;
+  word_.store(word, std::memory_order_release);
   return word;
 }
 
-int64_t word_under_lock(SettingId id) {
-  const int64_t word =
-      settings_detail::words[static_cast<size_t>(id)].load(std::memory_order_relaxed);
-  return word != settings_detail::kUnread ? word : read_from_environment(id);
-}
-
 template <class MakeWord>
-void change(SettingId id, SettingOrigin origin, const MakeWord& make_word) {
-  const Declaration& declaration = declaration_of(id);
+void AnySetting::change(SettingOrigin origin, const MakeWord& make_word) {
   {
     const std::lock_guard lock(settings_mutex());
-    const int64_t word = make_word(declaration);
-    origins[static_cast<size_t>(id)] = origin;
-    settings_detail::words[static_cast<size_t>(id)].store(word, std::memory_order_release);
+    const int64_t word = make_word();
+    origin_ = origin;
+    word_.store(word, std::memory_order_release);
   }
   // Without the lock, since it reads settings.
-  if (declaration.changed != nullptr) declaration.changed();
+  if (declaration_.changed != nullptr) declaration_.changed();
 }
 
-SettingState state_of(SettingId id) {
-  const Declaration& declaration = declaration_of(id);
-  SettingState state{.name = std::string(declaration.name),
-                     .environment_variable = environment_variable_of(declaration),
-                     .description = std::string(declaration.description),
-                     .type = declaration.type,
-                     .choices = choices_text(declaration),
-                     .default_value = std::string(declaration.standard),
+void AnySetting::set_word(int64_t word) {
+  change(SettingOrigin::api, [&] {
+    if (!is_in_range(*this, word)) fail(*this, std::to_string(word));
+    return word;
+  });
+}
+
+void AnySetting::set_text(std::string_view text) {
+  change(SettingOrigin::api, [&] { return parse_word(*this, text); });
+}
+
+void AnySetting::reset() {
+  change(SettingOrigin::standard, [] { return kUnread; });
+}
+
+SettingState AnySetting::state() const {
+  SettingState state{.name = std::string(declaration_.name),
+                     .environment_variable = environment_variable_of(declaration_),
+                     .description = std::string(declaration_.description),
+                     .type = type_,
+                     .choices = choices_text(type_, declaration_),
+                     .default_value = std::string(declaration_.standard),
                      .value = {},
                      .origin = SettingOrigin::environment,
                      .problem = {}};
   const std::lock_guard lock(settings_mutex());
   try {
-    state.value = word_text(declaration, word_under_lock(id));
-    state.origin = origins[static_cast<size_t>(id)];
+    state.value = word_text(*this, read_under_lock());
+    state.origin = origin_;
   } catch (const ValueError& error) {
-    state.value = environment_value(declaration).value_or("");
+    state.value = environment_value(declaration_).value_or("");
     state.problem = error.message();
   }
   return state;
 }
 
-}  // namespace
-
-namespace settings_detail {
-
-constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread,
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 12, "each word begins as kUnread");
-
-int64_t read_word(SettingId id) {
+ListedSettings::ListedSettings(std::initializer_list<AnySetting*> settings) {
   const std::lock_guard lock(settings_mutex());
-  return word_under_lock(id);
+  std::vector<AnySetting*>& all = listed_settings();
+  all.insert(all.end(), settings);
+  std::ranges::sort(all, {}, [](const AnySetting* setting) { return setting->declaration().name; });
 }
-
-void set_word(SettingId id, int64_t word) {
-  change(id, SettingOrigin::api, [&](const Declaration& declaration) {
-    if (!is_in_range(declaration, word)) fail(declaration, std::to_string(word));
-    return word;
-  });
-}
-
-void set_text(SettingId id, std::string_view text) {
-  change(id, SettingOrigin::api,
-         [&](const Declaration& declaration) { return parse_word(declaration, text); });
-}
-
-void reset(SettingId id) {
-  change(id, SettingOrigin::standard, [](const Declaration&) { return kUnread; });
-}
-
-}  // namespace settings_detail
 
 std::string_view name_of(SettingType type) {
   switch (type) {
@@ -357,14 +250,14 @@ std::string_view name_of(SettingOrigin origin) {
 
 std::vector<SettingState> settings() {
   std::vector<SettingState> states;
-  for (int i = 0; i < kSettingCount; ++i) states.push_back(state_of(static_cast<SettingId>(i)));
+  for (const AnySetting* setting : all_settings()) states.push_back(setting->state());
   return states;
 }
 
 void set_setting(std::string_view name, std::string_view value) {
-  settings_detail::set_text(id_of(name), value);
+  setting_named(name).set_text(value);
 }
 
-void reset_setting(std::string_view name) { settings_detail::reset(id_of(name)); }
+void reset_setting(std::string_view name) { setting_named(name).reset(); }
 
 }  // namespace plait

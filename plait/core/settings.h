@@ -1,11 +1,13 @@
-// The settings of the process. Each is declared once, in the table in settings.cpp. Its value is
-// set by the program, else by the environment variable PLAIT_<NAME>, else it is the default.
+// The settings of the process. Each is declared in the room that reads it, beside what it changes.
+// Its value is set by the program, else by the environment variable PLAIT_<NAME>, else it is the
+// default.
 //   setting::kThreads.set(4);
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -14,27 +16,22 @@
 
 namespace plait {
 
-enum class SettingId : uint8_t {
-  threads,
-  spin_microseconds,
-  log,
-  verify,
-  dump,
-  passes,
-  arena,
-  print_locations,
-  memory_limit,
-  cpu,
-  cache,
-  detect_anomaly,
-};
-inline constexpr int kSettingCount = 12;
-
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
 
 std::string_view name_of(SettingType type);      // "bool", "int", "string", "choice"
 std::string_view name_of(SettingOrigin origin);  // "default", "environment", "api"
+
+struct SettingDeclaration {
+  std::string_view name;
+  std::string_view standard;
+  std::string_view description;
+  std::array<int64_t, 2> range = {0, 0};         // of an integer, inclusive
+  std::array<std::string_view, 4> choices = {};  // of a choice
+  std::string_view form = {};                    // the expected form of a string, for messages
+  void (*check)(std::string_view) = nullptr;     // throws ValueError for an invalid string
+  void (*changed)() = nullptr;                   // called after each change by the program
+};
 
 struct SettingState {
   std::string name;
@@ -48,6 +45,7 @@ struct SettingState {
   std::string problem;  // why the value in the environment is invalid; else empty
 };
 
+// All settings that are listed, by name.
 std::vector<SettingState> settings();
 
 // Sets a setting by name, as a command line does. KeyError for an unknown name; ValueError for an
@@ -56,28 +54,49 @@ std::vector<SettingState> settings();
 void set_setting(std::string_view name, std::string_view value);
 void reset_setting(std::string_view name);  // back to the environment or the default
 
-namespace settings_detail {
+// A setting of any type.
+class AnySetting {
+ public:
+  AnySetting(const AnySetting&) = delete;
+  AnySetting& operator=(const AnySetting&) = delete;
 
-// A number, the index of a choice, or the address of a string that is never freed; kUnread until
-// the setting is first read.
-inline constexpr int64_t kUnread = std::numeric_limits<int64_t>::min();
-extern std::array<std::atomic<int64_t>, kSettingCount> words;
+  const SettingDeclaration& declaration() const { return declaration_; }
+  SettingType type() const { return type_; }
+  SettingState state() const;
+  void set_text(std::string_view text);
+  void reset();
 
-int64_t read_word(SettingId id);
-void set_word(SettingId id, int64_t word);
-void set_text(SettingId id, std::string_view text);
-void reset(SettingId id);
+ protected:
+  constexpr AnySetting(SettingType type, const SettingDeclaration& declaration)
+      : type_(type), declaration_(declaration) {}
 
-inline int64_t word_of(SettingId id) {
-  const int64_t word = words[static_cast<size_t>(id)].load(std::memory_order_acquire);
-  return word != kUnread ? word : read_word(id);
-}
+  // A number, the index of a choice, or the address of a string that is never freed.
+  int64_t word() const {
+    const int64_t word = word_.load(std::memory_order_acquire);
+    return word != kUnread ? word : read();
+  }
+  void set_word(int64_t word);
 
-}  // namespace settings_detail
+  static constexpr int64_t kUnread = std::numeric_limits<int64_t>::min();  // until the first read
+
+ private:
+  int64_t read() const;
+  int64_t read_under_lock() const;
+  template <class MakeWord>
+  void change(SettingOrigin origin, const MakeWord& make_word);
+
+  SettingType type_;
+  SettingDeclaration declaration_;
+  mutable std::atomic<int64_t> word_{kUnread};
+  mutable SettingOrigin origin_ = SettingOrigin::standard;
+};
 
 // T is bool, int64_t, std::string, or an enumeration whose enumerators are the choices in order.
+// Define one as a constinit variable, and list it:
+//   constinit Setting<int64_t> kThreads({.name = "threads", …});
+//   const ListedSettings listed{&kThreads};
 template <class T>
-class Setting {
+class Setting : public AnySetting {
  public:
   static constexpr bool kIsText = std::is_same_v<T, std::string>;
   static constexpr SettingType kType = std::is_same_v<T, bool> ? SettingType::boolean
@@ -86,50 +105,30 @@ class Setting {
                                                                : SettingType::text;
   using Value = std::conditional_t<kIsText, const std::string&, T>;  // strings are never freed
 
-  explicit constexpr Setting(SettingId id) : id_(id) {}
-  constexpr SettingId id() const { return id_; }
+  explicit constexpr Setting(const SettingDeclaration& declaration)
+      : AnySetting(kType, declaration) {}
 
   // One atomic load. ValueError if the first read finds an invalid value in the environment.
   Value get() const {
-    const int64_t word = settings_detail::word_of(id_);
     if constexpr (kIsText) {
-      return *reinterpret_cast<const std::string*>(word);
+      return *reinterpret_cast<const std::string*>(word());
     } else {
-      return static_cast<T>(word);
+      return static_cast<T>(word());
     }
   }
-  void set(const T& value) const {
+  void set(const T& value) {
     if constexpr (kIsText) {
-      settings_detail::set_text(id_, value);
+      set_text(value);
     } else {
-      settings_detail::set_word(id_, static_cast<int64_t>(value));
+      set_word(static_cast<int64_t>(value));
     }
   }
-  void reset() const { settings_detail::reset(id_); }
-
- private:
-  SettingId id_;
 };
 
-enum class Verify : uint8_t { off, on };
-enum class Arena : uint8_t { plain, guarded };
-enum class CpuLevel : uint8_t { best, sse4, avx2, avx512 };
-
-namespace setting {
-
-inline constexpr Setting<int64_t> kThreads{SettingId::threads};
-inline constexpr Setting<int64_t> kSpinMicroseconds{SettingId::spin_microseconds};
-inline constexpr Setting<std::string> kLog{SettingId::log};
-inline constexpr Setting<Verify> kVerify{SettingId::verify};
-inline constexpr Setting<std::string> kDump{SettingId::dump};
-inline constexpr Setting<std::string> kPasses{SettingId::passes};
-inline constexpr Setting<Arena> kArena{SettingId::arena};
-inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
-inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
-inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};
-inline constexpr Setting<std::string> kCache{SettingId::cache};
-inline constexpr Setting<bool> kDetectAnomaly{SettingId::detect_anomaly};
-
-}  // namespace setting
+// Adds settings to `settings()`, for the rest of the process.
+class ListedSettings {
+ public:
+  ListedSettings(std::initializer_list<AnySetting*> settings);
+};
 
 }  // namespace plait

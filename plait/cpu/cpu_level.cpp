@@ -5,7 +5,18 @@
 #include "plait/core/error.h"
 
 namespace plait {
+
+namespace setting {
+constinit Setting<CpuLevel> kCpu(
+    {.name = "cpu",
+     .standard = "best",
+     .description = "the most capable instruction set that kernels use",
+     .choices = {"best", "sse4", "avx2", "avx512"}});
+}
+
 namespace {
+
+const ListedSettings cpu_settings{&setting::kCpu};
 
 CpuLevel find_best_level() {
 #ifdef PLAIT_HAVE_HIGHWAY

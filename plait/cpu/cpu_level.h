@@ -1,9 +1,17 @@
 // Instruction set level of the kernels in this process.
 #pragma once
 
+#include <cstdint>
+
 #include "plait/core/settings.h"
 
 namespace plait {
+
+enum class CpuLevel : uint8_t { best, sse4, avx2, avx512 };
+
+namespace setting {
+extern Setting<CpuLevel> kCpu;
+}
 
 inline constexpr int kCpuLevelCount = 3;  // sse4, avx2, avx512
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "plait/compile/compare.h"
@@ -10,7 +11,6 @@
 #include "plait/compile/inside/running/execution.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -98,6 +98,15 @@ TEST(Fusion, EveryPassMayBeLeftOut) {
     const PassesLeftOut out("-" + std::string(pass.name));
     expect_as_good_as_same(pass.name.data(), Compiled(program)(arguments), wanted, 1e-6);
   }
+}
+
+TEST(Settings, OfEveryRoomAreListed) {
+  std::string names;
+  for (const SettingState& state : settings()) names += state.name + " ";
+  // `cache` only where code is generated.
+  EXPECT_THAT(names,
+              testing::MatchesRegex("arena (cache )?cpu detect_anomaly dump log memory_limit "
+                                    "passes spin_microseconds threads verify "));
 }
 
 TEST(Fusion, PassesThatAreNoneAreRefused) {

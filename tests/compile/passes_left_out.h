@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plait/core/settings.h"
+#include "plait/compile/pass.h"
 
 namespace plait::compile {
 

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 
 namespace plait {
 namespace {

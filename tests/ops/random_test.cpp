@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 #include "plait/tensor/memory/buffer.h"
 
 namespace plait {

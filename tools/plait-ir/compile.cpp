@@ -7,7 +7,6 @@
 #include "plait/compile/inside/plans/plan.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 
 using namespace plait;
 using compile::Pass;

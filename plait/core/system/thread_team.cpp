@@ -16,7 +16,6 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/cpu_count.h"
 #include "plait/core/inside/system/job_slot.h"
-#include "plait/core/settings.h"
 #include "plait/core/system/denormals.h"
 
 namespace plait {
@@ -430,6 +429,27 @@ void parallel_chunks(int64_t chunks, FunctionRef<void(int64_t)> body) {
   });
 }
 
+namespace setting {
+
+constinit Setting<int64_t> kThreads(
+    {.name = "threads",
+     .standard = "0",
+     .description = "number of threads that compute; 0 means every core that the process may use",
+     .range = {0, kMaxThreadCount},
+     .changed = [] { team.refresh(); }});
+constinit Setting<int64_t> kSpinMicroseconds(
+    {.name = "spin_microseconds",
+     .standard = "30",
+     .description = "how long an idle thread spins before it sleeps",
+     .range = {0, kMostSpinMicroseconds},
+     .changed = [] { team.refresh(); }});
+
+}  // namespace setting
+
+namespace {
+const ListedSettings thread_settings{&setting::kThreads, &setting::kSpinMicroseconds};
+}
+
 int thread_count() { return team.size(); }
 
 void set_thread_count(int count) {
@@ -470,7 +490,5 @@ void set_spin_time(microseconds time) {
   }
   setting::kSpinMicroseconds.set(time.count());
 }
-
-void refresh_thread_team() { team.refresh(); }
 
 }  // namespace plait

@@ -11,8 +11,13 @@
 #include <cstdint>
 
 #include "plait/core/function_ref.h"
+#include "plait/core/settings.h"
 
 namespace plait {
+
+namespace setting {
+extern Setting<int64_t> kThreads, kSpinMicroseconds;
+}
 
 inline constexpr int kMaxThreadCount = 1024;
 inline constexpr int kMostSpinMicroseconds = 1'000'000;
@@ -83,8 +88,5 @@ class LoopContext {
 // than the number of available CPUs does not spin.
 std::chrono::microseconds spin_time();
 void set_spin_time(std::chrono::microseconds time);
-
-// To be called when one of the two settings has changed.
-void refresh_thread_team();
 
 }  // namespace plait

@@ -4,11 +4,31 @@
 #include <iterator>
 
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/inside/analysis/verify_rules.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/text/printer.h"
+
+namespace plait {
+
+namespace setting {
+#ifdef NDEBUG
+constexpr std::string_view kVerifyByDefault = "off";
+#else
+constexpr std::string_view kVerifyByDefault = "on";
+#endif
+constinit Setting<Verify> kVerify(
+    {.name = "verify",
+     .standard = kVerifyByDefault,
+     .description = "whether programs are verified after each transform and pass",
+     .choices = {"off", "on"}});
+}  // namespace setting
+
+namespace {
+const ListedSettings verify_settings{&setting::kVerify};
+}
+
+}  // namespace plait
 
 namespace plait::ir {
 namespace {

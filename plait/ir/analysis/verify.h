@@ -12,7 +12,18 @@
 #include <vector>
 
 #include "plait/core/location.h"
+#include "plait/core/settings.h"
 #include "plait/ir/program.h"
+
+namespace plait {
+
+enum class Verify : uint8_t { off, on };
+
+namespace setting {
+extern Setting<Verify> kVerify;
+}
+
+}  // namespace plait
 
 namespace plait::ir {
 

@@ -15,7 +15,6 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/available_memory.h"
 #include "plait/core/inside/system/immortal.h"
-#include "plait/core/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PLAIT_ASAN 1
@@ -29,7 +28,18 @@
 #endif
 
 namespace plait {
+
+namespace setting {
+constinit Setting<int64_t> kMemoryLimit(
+    {.name = "memory_limit",
+     .standard = "0",
+     .description = "limit on the bytes of all arrays together; 0 means the available memory",
+     .range = {0, int64_t{1} << 62}});
+}
+
 namespace {
+
+const ListedSettings memory_settings{&setting::kMemoryLimit};
 
 constexpr int64_t kStep = 64, kLinearLimit = 1024;
 constexpr int kLinearClasses = kLinearLimit / kStep;  // class 0 has 64 bytes, class 15 has 1024

@@ -10,7 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/settings.h"
+
 namespace plait {
+
+namespace setting {
+extern Setting<int64_t> kMemoryLimit;
+}
 
 // Decrements the count; true if this was the last owner. The only owner needs no atomic
 // read-modify-write, since no other owner can appear.

@@ -7,7 +7,6 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/interruption.h"
-#include "plait/core/settings.h"
 #include "plait/ir/inside/evaluation/value_check.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/array_machine.h"

@@ -1,5 +1,21 @@
 #include "plait/compile/inside/running/plan_memory.h"
 
+namespace plait {
+
+namespace setting {
+constinit Setting<Arena> kArena(
+    {.name = "arena",
+     .standard = "plain",
+     .description = "memory of compiled programs; guarded detects accesses outside of a buffer",
+     .choices = {"plain", "guarded"}});
+}
+
+namespace {
+const ListedSettings arena_settings{&setting::kArena};
+}
+
+}  // namespace plait
+
 namespace plait::compile {
 namespace {
 

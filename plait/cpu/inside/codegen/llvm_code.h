@@ -9,7 +9,7 @@
 
 #include "plait/core/function_ref.h"
 #include "plait/core/numbers/dtype.h"
-#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/codegen/llvm_library.h"
 
 namespace plait::cpu::code {

@@ -11,10 +11,12 @@
 #include <fmt/format.h>
 #include <llvm/Config/llvm-config.h>
 
+#include "plait/compile/pass.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/codegen/llvm_operations.h"
+#include "plait/ir/analysis/verify.h"
 
 namespace plait::cpu {
 namespace {

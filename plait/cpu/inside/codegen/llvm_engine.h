@@ -4,7 +4,7 @@
 #include <string>
 
 #include "plait/core/function_ref.h"
-#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/codegen/object_cache.h"
 
 namespace plait::cpu {

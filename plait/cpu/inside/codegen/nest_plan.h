@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plait/compile/inside/nests/nest.h"
-#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
 
 namespace plait::cpu {
 

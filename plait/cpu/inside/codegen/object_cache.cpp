@@ -18,7 +18,22 @@
 #include <unistd.h>
 
 #include "plait/core/log.h"
-#include "plait/core/settings.h"
+
+namespace plait {
+
+namespace setting {
+constinit Setting<std::string> kCache(
+    {.name = "cache",
+     .standard = "default",
+     .description = "the folder for compiled code; off disables the cache, default is plait in "
+                    "$XDG_CACHE_HOME or ~/.cache"});
+}
+
+namespace {
+const ListedSettings cache_settings{&setting::kCache};
+}
+
+}  // namespace plait
 
 namespace plait::cpu {
 namespace {

@@ -8,6 +8,11 @@
 #include <vector>
 
 #include "plait/core/hash.h"
+#include "plait/core/settings.h"
+
+namespace plait::setting {
+extern Setting<std::string> kCache;
+}
 
 namespace plait::cpu {
 

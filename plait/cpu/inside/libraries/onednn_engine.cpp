@@ -1,7 +1,7 @@
 #include "plait/cpu/inside/libraries/onednn_engine.h"
 
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
 #include "plait/tensor/memory/buffer.h"
 
 namespace plait {

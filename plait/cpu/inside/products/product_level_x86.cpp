@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/products/product_kernels.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
 
