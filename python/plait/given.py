@@ -2,12 +2,11 @@
 changed."""
 
 import functools
-import sys
 import types
 
 from . import _core, errors
 from .buffers import Names, of_structure
-from .host_code import module_of
+from .host_code import is_library, module_of
 from .host_constants import PLAIN
 from .module import Module, holds_module
 from .roles import is_parameter
@@ -211,7 +210,7 @@ def _attributes(value):
     if isinstance(value, (set, frozenset)):
         return list(value)
     module = module_of(type(value))
-    if isinstance(value, types.ModuleType) or not module or module.split(".")[0] in _OTHERS:
+    if isinstance(value, types.ModuleType) or not module or is_library(module):
         return {}
     found = dict(getattr(value, "__dict__", ()))
     for cls in type(value).__mro__:
@@ -219,6 +218,3 @@ def _attributes(value):
         names = (slots,) if isinstance(slots, str) else slots
         found |= {name: getattr(value, name) for name in names if name not in found and hasattr(value, name)}
     return found
-
-
-_OTHERS = sys.stdlib_module_names | {"plait", "numpy"}
