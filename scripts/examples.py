@@ -1,5 +1,5 @@
 """The examples of docs/examples: a heading `## name` for each function of plait, and below it a doctest.
-tests/python/examples_test.py runs them, and scripts/docs.py puts them on the pages, with the programs that they
+tests/python/package/examples_test.py runs them, and scripts/docs.py puts them on the pages, with the programs that they
 record (example_programs.py)."""
 
 import contextlib

@@ -25,7 +25,7 @@ PLACES = [
     ("show an example; its result is checked", ["docs/examples/*.md"]),
     ("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"]),
     ("name its oracle and the range to draw from", ["tests/conformance/families/*.py"]),
-    ("list what it refuses", ["tests/ops/refusals_*.cpp"]),
+    ("list what it refuses", ["tests/ops/refusals/refusals_*.cpp"]),
 ]
 BRACKETS = {"(": ")", "[": "]", "{": "}"}
 

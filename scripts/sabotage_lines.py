@@ -63,7 +63,7 @@ class PythonRoom(Room):
         return subprocess.run(["true" if core else "false"], capture_output=True, text=True)
 
     def command(self, filter_):
-        tests = " ".join(f"tests/python/{name}_test.py" for name in filter_.split(":"))
+        tests = " ".join(f"tests/python/*/{name}_test.py" for name in filter_.split(":"))
         run = f'for test in {tests}; do PYTHONPATH={self._folder} {ROOT}/.venv/bin/python "$test" --failfast || exit 1; done'
         return ["bash", "-c", f"cd {COPY} && {run}"]
 

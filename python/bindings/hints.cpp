@@ -1,4 +1,4 @@
-// Rewrites the hints of the library in Python syntax. tests/python/hints_test.py reads all hints in
+// Rewrites the hints of the library in Python syntax. tests/python/package/hints_test.py reads all hints in
 // the sources, and finds remaining C++ in them.
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 """Names of PyTorch, NumPy and JAX that Plait has under another name, or not at all, and what to use instead.
-tests/python/peers_test.py checks that all their names are covered, and that each answer names something that exists."""
+tests/python/package/peers_test.py checks that all their names are covered, and that each answer names something that exists."""
 
 import sys
 

@@ -1,5 +1,5 @@
 // Layers: initial weights, tree structure, and errors. tests/oracles/models_oracle.py and
-// tests/python/nn_test.py compare their values with PyTorch.
+// tests/python/layers/nn_test.py compare their values with PyTorch.
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Optimizers as values: in programs, jitted and with donated arguments; and errors.
-// tests/oracles/models_oracle.py and tests/python/nn_test.py compare their steps with PyTorch.
+// tests/oracles/models_oracle.py and tests/python/layers/nn_test.py compare their steps with PyTorch.
 #include <cmath>
 #include <numbers>
 

@@ -10,7 +10,7 @@ import tempfile
 import numpy as np
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python/layers"))
 import torch_models  # noqa: E402
 
 STEPS = 20

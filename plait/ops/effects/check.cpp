@@ -49,7 +49,7 @@ template <class Attributes>
 ir::Primitive check_primitive(std::string_view name, std::string_view summary, DTypeSet takes) {
   return {.name = std::string(name),
           .summary = std::string(summary),
-          .oracle = "the errors that tests/ops/check_test.cpp expects",
+          .oracle = "the errors that tests/ops/effects/check_test.cpp expects",
           .attributes = &ir::schema_of<Attributes>(),
           .operands = ir::exactly(1),
           .takes = takes,

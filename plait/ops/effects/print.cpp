@@ -64,7 +64,7 @@ struct PrintTable {
       {.primitive = {
            .name = "print",
            .summary = "Prints the label and the elements; has no result.",
-           .oracle = "the text that tests/ops/print_test.cpp expects",
+           .oracle = "the text that tests/ops/effects/print_test.cpp expects",
            .attributes = &ir::schema_of<PrintAttributes>(),
            .operands = ir::exactly(1),
            .infer =

@@ -1,5 +1,5 @@
 """Effects. Prints and checks have no results: the suite only checks that they accept every dtype and are
-instructions of programs. Their output and errors are tested by tests/ops/print_test.cpp and check_test.cpp."""
+instructions of programs. Their output and errors are tested by tests/ops/effects/print_test.cpp and check_test.cpp."""
 
 import numpy as np
 import plait

@@ -14,7 +14,7 @@ WITHOUT_DERIVATIVE = set()
 WITHOUT_BATCHING = set()
 
 # Along an axis of a function that is recorded for one sample: they cannot be called here.
-# tests/python/named_axes_test.py compares them with JAX.
+# tests/python/transforms/named_axes_test.py compares them with JAX.
 ALONG_NAMED_AXES = {"all_reduce_sum", "all_reduce_maximum", "all_reduce_minimum", "all_gather", "axis_shift"}
 
 DERIVATIVES = {"partials", "transposes", "tangents", "not_differentiable"}

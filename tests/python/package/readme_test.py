@@ -17,7 +17,7 @@ import jax.numpy as jnp  # noqa: E402
 import plait as pl  # noqa: E402
 import torch  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CPP = (ROOT / "docs/cpp.md").read_text(encoding="utf-8")
 NAMES = {"pl": pl, "jax": jax, "jnp": jnp, "torch": torch}

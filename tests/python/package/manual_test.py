@@ -4,7 +4,7 @@ import doctest
 import pathlib
 import unittest
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 
 
 class Manual(unittest.TestCase):

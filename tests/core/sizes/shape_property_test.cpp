@@ -9,7 +9,7 @@
 #include "plait/core/sizes/shape.h"
 #include "plait/core/sizes/size_facts.h"
 
-#include "tests/core/size_program.h"
+#include "tests/core/sizes/size_program.h"
 
 namespace plait {
 namespace {

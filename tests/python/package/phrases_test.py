@@ -14,7 +14,7 @@ import numpy as np  # noqa: E402
 import plait as pl  # noqa: E402
 import torch  # noqa: E402
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 RANDOM = np.random.default_rng(7)
 GIVEN = {"a": RANDOM.normal(size=(3, 4)).astype(np.float32), "x": RANDOM.normal(size=(3, 4)).astype(np.float32),
          "y": RANDOM.normal(size=(3, 4)).astype(np.float32), "v": RANDOM.normal(size=6).astype(np.float32), "i": np.array([3, 0, 3, 5, 1, 3]),

@@ -11,7 +11,7 @@
 #include "plait/core/sizes/size_facts.h"
 #include "plait/core/text.h"
 
-#include "tests/core/size_program.h"
+#include "tests/core/sizes/size_program.h"
 
 namespace plait {
 namespace {

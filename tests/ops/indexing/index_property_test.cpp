@@ -13,7 +13,7 @@
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 
-#include "tests/ops/naive_index.h"
+#include "tests/ops/indexing/naive_index.h"
 
 namespace plait {
 namespace {

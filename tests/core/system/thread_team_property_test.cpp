@@ -7,7 +7,7 @@
 
 #include "plait/core/system/thread_team.h"
 
-#include "tests/core/thread_ranges.h"
+#include "tests/core/system/thread_ranges.h"
 #include "tests/support/threads.h"
 
 namespace plait {

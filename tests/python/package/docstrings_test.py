@@ -7,7 +7,7 @@ import unittest
 
 import plait
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
 import examples  # noqa: E402
 
 PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "nn.": plait.nn, "optim.": plait.optim, "random.": plait.random,

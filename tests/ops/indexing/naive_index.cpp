@@ -1,4 +1,4 @@
-#include "tests/ops/naive_index.h"
+#include "tests/ops/indexing/naive_index.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Distributions with parameters. tests/python/random_test.py compares them with SciPy's.
+// Distributions with parameters. tests/python/arrays/random_test.py compares them with SciPy's.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -7,7 +7,7 @@
 #include "plait/core/error.h"
 #include "plait/core/sizes/size_facts.h"
 
-#include "tests/core/size_program.h"
+#include "tests/core/sizes/size_program.h"
 
 namespace plait {
 namespace {

@@ -8,7 +8,7 @@ import unittest.mock
 
 import plait
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
 import check_links  # noqa: E402
 import docs  # noqa: E402
 import examples  # noqa: E402

@@ -21,7 +21,7 @@
 #include "plait/core/inside/system/cpu_count.h"
 #include "plait/core/system/denormals.h"
 
-#include "tests/core/thread_ranges.h"
+#include "tests/core/system/thread_ranges.h"
 
 namespace plait {
 namespace {

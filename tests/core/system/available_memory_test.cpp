@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "tests/core/fake_root.h"
+#include "tests/core/system/fake_root.h"
 
 namespace plait {
 namespace {

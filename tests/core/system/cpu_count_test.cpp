@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "tests/core/fake_root.h"
+#include "tests/core/system/fake_root.h"
 
 namespace plait {
 namespace {

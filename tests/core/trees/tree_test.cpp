@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/core/tree_parts.h"
+#include "tests/core/trees/tree_parts.h"
 #include "tests/support/errors.h"
 
 namespace {

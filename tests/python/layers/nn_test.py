@@ -13,7 +13,7 @@ import torch
 
 import torch_models
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 import models  # noqa: E402
 from models import loss_of, step  # noqa: E402

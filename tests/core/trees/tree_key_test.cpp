@@ -8,7 +8,7 @@
 #include "plait/core/hash.h"
 #include "plait/core/trees/tree.h"
 
-#include "tests/core/tree_parts.h"
+#include "tests/core/trees/tree_parts.h"
 
 namespace {
 
