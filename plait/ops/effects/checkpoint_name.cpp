@@ -3,10 +3,10 @@
 #include "plait/core/error.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
-namespace {
 
 const ir::Primitive& checkpoint_name_primitive() {
   static const ir::Primitive& primitive = declare(
@@ -21,8 +21,6 @@ const ir::Primitive& checkpoint_name_primitive() {
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   return primitive;
 }
-
-}  // namespace
 
 Tensor checkpoint_name(const Tensor& x, std::string_view name) {
   const Call call("checkpoint_name", x);

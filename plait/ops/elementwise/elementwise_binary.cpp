@@ -10,6 +10,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/fits.h"
 
@@ -493,6 +494,17 @@ Tensor clip(const Operand& x, const Operand& low, const Operand& high) {
   return plait::apply(elementwise_binary_ops().clamp,
                       broadcast_together("clip", {low.as(dtype), x.as(dtype), high.as(dtype)}));
 }
+
+const ir::Primitive& add_primitive() { return elementwise_binary_ops().add; }
+const ir::Primitive& subtract_primitive() { return elementwise_binary_ops().subtract; }
+const ir::Primitive& multiply_primitive() { return elementwise_binary_ops().multiply; }
+const ir::Primitive& divide_primitive() { return elementwise_binary_ops().divide; }
+const ir::Primitive& maximum_primitive() { return elementwise_binary_ops().maximum; }
+const ir::Primitive& minimum_primitive() { return elementwise_binary_ops().minimum; }
+const ir::Primitive& bitwise_and_primitive() { return elementwise_binary_ops().bitwise_and; }
+const ir::Primitive& bitwise_or_primitive() { return elementwise_binary_ops().bitwise_or; }
+const ir::Primitive& bitwise_xor_primitive() { return elementwise_binary_ops().bitwise_xor; }
+const ir::Primitive& select_primitive() { return elementwise_binary_ops().select; }
 
 void register_binary_ops() { elementwise_binary_ops(); }
 

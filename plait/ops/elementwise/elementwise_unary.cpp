@@ -9,6 +9,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
@@ -545,6 +546,8 @@ Tensor logical_not(const Operand& x) {
   const Call call("logical_not", x);
   return apply(elementwise_unary_ops().logical_not, {astype(tensor_from(x), DType::boolean)});
 }
+
+const ir::Primitive& negative_primitive() { return elementwise_unary_ops().negative; }
 
 void register_unary_ops() { elementwise_unary_ops(); }
 

@@ -7,6 +7,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -312,6 +313,14 @@ Tensor convolution_input_gradient(const Tensor& out, const Tensor& w,
 Tensor convolution_weight_gradient(const Tensor& x, const Tensor& out,
                                    const ConvolutionAttributes& attributes) {
   return apply_to(Kind::w, x, out, attributes);
+}
+
+const ir::Primitive& convolution_primitive() { return convolution_ops().convolution; }
+const ir::Primitive& convolution_input_gradient_primitive() {
+  return convolution_ops().input_gradient;
+}
+const ir::Primitive& convolution_weight_gradient_primitive() {
+  return convolution_ops().weight_gradient;
 }
 
 void register_convolution_ops() { convolution_ops(); }

@@ -9,6 +9,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/memory/layout.h"
@@ -105,8 +106,6 @@ std::vector<Tensor> batch_axis(const ir::Attributes& attributes, std::span<const
 
 std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const Tensor> operands,
                                const std::vector<bool>&);
-const ir::Primitive& softmax_primitive();
-const ir::Primitive& log_softmax_primitive();
 
 struct SoftmaxTable {
   const ir::Primitive& softmax =
@@ -150,9 +149,6 @@ const SoftmaxTable& softmax_ops() {
   return table;
 }
 
-const ir::Primitive& softmax_primitive() { return softmax_ops().softmax; }
-const ir::Primitive& log_softmax_primitive() { return softmax_ops().log_softmax; }
-
 std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const Tensor> operands,
                                const std::vector<bool>&) {
   return apply_all(softmax_ops().standardize, operands, attributes);
@@ -192,6 +188,10 @@ Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};
 }
+
+const ir::Primitive& softmax_primitive() { return softmax_ops().softmax; }
+const ir::Primitive& log_softmax_primitive() { return softmax_ops().log_softmax; }
+const ir::Primitive& standardize_primitive() { return softmax_ops().standardize; }
 
 void register_softmax_ops() { softmax_ops(); }
 

@@ -14,6 +14,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/blockwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/apply.h"
 
@@ -306,6 +307,14 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
                                        : reduce_blockwise(x, axes, keepdims, total, total);
   return astype(all / count, dtype);
 }
+
+const ir::Primitive& reduce_sum_primitive() { return reduce_ops().sum; }
+const ir::Primitive& reduce_squares_primitive() { return reduce_ops().sum_of_squares; }
+const ir::Primitive& reduce_product_primitive() { return reduce_ops().product; }
+const ir::Primitive& reduce_maximum_primitive() { return reduce_ops().maximum; }
+const ir::Primitive& reduce_minimum_primitive() { return reduce_ops().minimum; }
+const ir::Primitive& reduce_all_primitive() { return reduce_ops().all; }
+const ir::Primitive& reduce_any_primitive() { return reduce_ops().any; }
 
 void register_reduce_ops() { reduce_ops(); }
 

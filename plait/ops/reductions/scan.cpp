@@ -8,6 +8,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait {
@@ -211,6 +212,13 @@ Tensor linear_recurrence(const Tensor& a, const Tensor& b, int64_t axis, bool re
   const ScanAttributes attributes{normal_axis(axis, both[0].rank()), reverse};
   return apply(scan_ops().recurrence, both, ir::Attributes::of(attributes));
 }
+
+const ir::Primitive& cumulative_sum_primitive() { return scan_ops().sum; }
+const ir::Primitive& cumulative_product_primitive() { return scan_ops().product; }
+const ir::Primitive& cumulative_maximum_primitive() { return scan_ops().maximum; }
+const ir::Primitive& cumulative_minimum_primitive() { return scan_ops().minimum; }
+const ir::Primitive& cumulative_logsumexp_primitive() { return scan_ops().log_sum; }
+const ir::Primitive& linear_recurrence_primitive() { return scan_ops().recurrence; }
 
 void register_scan_ops() { scan_ops(); }
 
