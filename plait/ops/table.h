@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,13 @@ struct Op {
   DTypeSet takes;  // the dtypes of its operands
   std::vector<OpAttribute> attributes;
   ir::Elementwise elementwise;
-  bool has_signature;                   // index signature
-  bool has_body;                        // scalar computation; a primitive without it only moves
-                                        // elements
+  ir::Precision precision;  // in mixed precision
+  ir::Accuracy accuracy;    // of an elementwise primitive
+  std::span<const ir::Range>
+      domain;          // of an elementwise primitive: one for each operand, or for all
+  bool has_signature;  // index signature
+  bool has_body;       // scalar computation; a primitive without it only moves
+                       // elements
   std::vector<std::string_view> rules;  // "partials", "transposes", "tangents", "batching", …
   std::string_view not_differentiable;  // the reason; empty if it has a derivative
   bool has_effects;                     // may have effects, depending on attributes and operands
@@ -38,6 +43,10 @@ struct Op {
 
 // "same", "truth" or "real"; "no" if it is not elementwise.
 std::string_view name_of(ir::Elementwise elementwise);
+// "given", "narrow" or "wide".
+std::string_view name_of(ir::Precision precision);
+// "exact", "rounded", "twice", "function", "power" or "special".
+std::string_view name_of(ir::Accuracy accuracy);
 // "2", "1 or more".
 std::string text_of(ir::Count count);
 

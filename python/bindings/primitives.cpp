@@ -1,4 +1,6 @@
 // The table of primitives, and calls of primitives by name.
+#include <algorithm>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -29,6 +31,16 @@ nb::dict attributes_of(const Op& op) {
   return attributes;
 }
 
+// (low, high) of each operand that must be there.
+nb::tuple domain_of(const Op& op) {
+  nb::list ranges;
+  for (size_t i = 0; op.elementwise != ir::Elementwise::no && i < op.operands.least; ++i) {
+    const ir::Range& range = op.domain[std::min(i, op.domain.size() - 1)];
+    ranges.append(nb::make_tuple(range.low, range.high));
+  }
+  return nb::tuple(ranges);
+}
+
 nb::dict description_of(const Op& op) {
   nb::dict description;
   description["name"] = op.name;
@@ -39,6 +51,9 @@ nb::dict description_of(const Op& op) {
   description["takes"] = dtypes_of(op.takes);
   description["attributes"] = attributes_of(op);
   description["elementwise"] = name_of(op.elementwise);
+  description["accuracy"] = op.elementwise == ir::Elementwise::no ? "" : name_of(op.accuracy);
+  description["domain"] = domain_of(op);
+  description["precision"] = name_of(op.precision);
   description["has_signature"] = op.has_signature;
   description["has_body"] = op.has_body;
   description["rules"] = nb::tuple(nb::cast(op.rules));

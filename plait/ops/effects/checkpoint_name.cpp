@@ -16,6 +16,7 @@ const ir::Primitive& checkpoint_name_primitive() {
                      .attributes = &ir::schema_of<CheckpointNameAttributes>(),
                      .operands = ir::exactly(1),
                      .elementwise = ir::Elementwise::same,
+                     .numerics = {.accuracy = ir::Accuracy::exact},
                      .places = ir::identity_map},
        .rules = {.partials = {Partial::one()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});

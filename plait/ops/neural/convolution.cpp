@@ -240,6 +240,7 @@ const ir::Primitive& declare_convolution(const char* name, const char* summary, 
                                 .attributes = &ir::schema_of<ConvolutionAttributes>(),
                                 .operands = ir::exactly(2),
                                 .takes = kConvolved,
+                                .numerics = {.precision = ir::Precision::narrow},
                                 .infer = infer},
                   .rules = {.transposes = std::move(transposes), .batching = batching}});
 }

@@ -62,6 +62,7 @@ struct LinearTable {
                      .oracle = "numpy.matmul",
                      .operands = ir::exactly(2),
                      .takes = kNumbers,
+                     .numerics = {.precision = ir::Precision::narrow},
                      .signature = matmul_signature,
                      .body = {
                          .real = [](std::span<const double> x) { return x[0] * x[1]; },

@@ -71,12 +71,15 @@ const ir::Primitive& reduction(const char* name, const char* summary, const char
                                const ir::ScalarBody& body = kItself) {
   rules.batching = batching;
   const bool is_extreme = kind == Reduction::maximum || kind == Reduction::minimum;
+  const bool adds_up = kind == Reduction::sum || kind == Reduction::product;
   return declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .oracle = oracle,
                                 .attributes = &ir::schema_of<ReduceAttributes>(),
                                 .operands = ir::exactly(1),
                                 .takes = takes,
+                                .numerics = {.precision = adds_up ? ir::Precision::wide
+                                                                  : ir::Precision::given},
                                 .effects = is_extreme ? effects_of_extreme : nullptr,
                                 .signature =
                                     [kind](const ir::Inference& in) {

@@ -98,8 +98,11 @@ struct Scan {
   const char* summary;
   const char* oracle;
   DTypeSet takes;
+  ir::Precision precision = ir::Precision::given;
   uint32_t operands = 1;
 };
+
+constexpr ir::Precision kWide = ir::Precision::wide;
 
 const ir::Primitive& scan(const Scan& declared, Rules rules) {
   return declare({.primitive = {.name = declared.name,
@@ -108,13 +111,15 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
                                 .attributes = &ir::schema_of<ScanAttributes>(),
                                 .operands = ir::exactly(declared.operands),
                                 .takes = declared.takes,
+                                .numerics = {.precision = declared.precision},
                                 .infer = infer_scan},
                   .rules = std::move(rules)});
 }
 
 struct ScanTable {
   const ir::Primitive& sum =
-      scan({"cumulative_sum", "The sums of the elements up to each one.", "numpy.cumsum", kNumbers},
+      scan({"cumulative_sum", "The sums of the elements up to each one.", "numpy.cumsum", kNumbers,
+            kWide},
            {.transposes = {{{},
                             [](const RuleContext& c, const Tensor& cotangent, size_t) {
                               const ScanAttributes& a = attributes_of(c);
@@ -125,7 +130,7 @@ struct ScanTable {
             }}});
   const ir::Primitive& product =
       scan({"cumulative_product", "The products of the elements up to each one.", "numpy.cumprod",
-            kNumbers},
+            kNumbers, kWide},
            {.tangents = {kFirst | kResult, tangent_of_running_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
@@ -146,14 +151,14 @@ struct ScanTable {
             }}});
   const ir::Primitive& log_sum =
       scan({"cumulative_logsumexp", "log Σ e^x of the elements up to each one.",
-            "numpy.logaddexp.accumulate", kFloatings},
+            "numpy.logaddexp.accumulate", kFloatings, kWide},
            {.tangents = {kFirst | kResult, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().log_sum, a, operands, batched);
             }}});
   const ir::Primitive& recurrence =
       scan({"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.",
-            "the sum and product of each step, in a loop of Python", kInexacts, 2},
+            "the sum and product of each step, in a loop of Python", kInexacts, kWide, 2},
            {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
             .tangents = {kFirst | kResult, tangent_of_recurrence},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
