@@ -27,7 +27,7 @@ constexpr ir::Precision kWide = ir::Precision::wide;
 
 struct Unary {
   const char* name;
-  UnaryFunction function;
+  PublicFunction function;
   const char* summary;
   const char* oracle;
   DTypeSet takes;
@@ -466,7 +466,7 @@ struct ElementwiseUnaryTable {
        .function = plait::stop_gradient});
   const ir::Primitive& is_nan =
       unary({"is_nan",
-             nullptr,
+             {},
              "Whether x is not a number.",
              "numpy.isnan",
              kInexacts,
@@ -479,7 +479,7 @@ struct ElementwiseUnaryTable {
              ir::Elementwise::truth});
   const ir::Primitive& is_infinite =
       unary({"is_infinite",
-             nullptr,
+             {},
              "Whether x is ∞ or −∞.",
              "numpy.isinf",
              kInexacts,
@@ -492,7 +492,7 @@ struct ElementwiseUnaryTable {
              ir::Elementwise::truth});
   const ir::Primitive& is_finite =
       unary({"is_finite",
-             nullptr,
+             {},
              "Whether x is neither infinite nor NaN.",
              "numpy.isfinite",
              kInexacts,
