@@ -169,7 +169,7 @@ def folder_problems():
 
 
 # A handle (plait/ops/inside/primitives.h) does not compile where it is misspelt; a name in quotes just never matches.
-BY_TEXT = re.compile(r'\bprimitive\("|\bprimitive(?:\(\))?(?:\.|->)name\s*[!=]=')
+BY_TEXT = re.compile(r'primitive\("|\bprimitive(?:\(\))?(?:\.|->)name\s*[!=]=')
 
 
 def handle_problems():

@@ -625,6 +625,7 @@ Tensor logical_not(const Operand& x) {
 }
 
 const ir::Primitive& negative_primitive() { return elementwise_unary_ops().negative; }
+const ir::Primitive& stop_gradient_primitive() { return elementwise_unary_ops().stop_gradient; }
 
 void register_unary_ops() { elementwise_unary_ops(); }
 
