@@ -40,7 +40,7 @@ class Operation:
     @property
     def has_own_case(self):
         """Whether its declaration says all of its conformance case: an elementwise one with one function as its oracle."""
-        is_elementwise = re.search(r"\b(?:unary|binary|bits_of|comparison|declare_function)\(|\.elementwise = ", self.declaration)
+        is_elementwise = re.search(r"\b(?:unary|binary|bits_of|comparison|declare_function|of_complex)\(|\.elementwise = ", self.declaration)
         return bool(is_elementwise) and re.search(r'"(?:numpy|scipy)(?:\.\w+)+"', self.declaration) is not None
 
 
@@ -128,16 +128,18 @@ def pages(text, operation):
 
 
 def programs(text, operation):
-    for name in operation.names[-1:]:
-        for found in re.finditer(rf"^func @{name}\(.*?^\}}\n\n?", text, re.M | re.S):
-            yield found.span()
+    """The program of its name, or the first one that has it."""
+    name = operation.names[-1]
+    with_it = [found for found in re.finditer(r"^func @([\w.]+)\(.*?^\}\n\n?", text, re.M | re.S)
+               if re.search(rf"^ +(?:%[^=\n]*= )?{name} ", found[0], re.M)]
+    for found in [each for each in with_it if each[1] == name] or with_it[:1]:
+        yield found.span()
 
 
 def cases(text, operation):
-    for name in operation.names[-1:]:
-        for found in re.finditer(rf'^\w+\("{name}"', text, re.M):
-            end = end_of_balanced(text, text.index("(", found.start()))
-            yield found.start(), text.index("\n", end) + 1
+    for found in re.finditer(rf'^\w+\("{operation.names[-1]}"', text, re.M):
+        end = end_of_balanced(text, text.index("(", found.start()))
+        yield found.start(), text.index("\n", end) + 1
 
 
 PLACES = [
@@ -192,6 +194,8 @@ def renamed(text, like, name):
 
 def copy_of(text, like, name, suffix):
     copy = renamed(text, like, name)
+    if suffix == ".plait":
+        return re.sub(r"^func @[\w.]+", f"func @{name}", copy)
     if suffix == ".md":  # without its results
         copy = "\n".join(line for line in copy.split("\n") if not line.startswith("    ") or line[4:7] in (">>>", "..."))
     return copy
@@ -228,8 +232,9 @@ def copy_all(like, name):
 
 def other_files(like):
     """That name the other operation besides: often by choice."""
-    out = subprocess.run(["git", "grep", "-lwF", like.function, "--", "python", "plait", "tests", "bench"], cwd=ROOT,
-                         capture_output=True, text=True, check=True).stdout.split()
+    found = subprocess.run(["git", "grep", "-lwF", like.function, "--", "python", "plait", "tests", "bench"], cwd=ROOT,
+                           capture_output=True, text=True, check=False)  # in a copy without history there are none
+    out = found.stdout.split()
     own = {str(file.relative_to(ROOT)) for place in PLACES for file in files_of(place.files)}
     return [file for file in out if file not in own and not file.endswith(".plir")]
 
