@@ -99,8 +99,12 @@ struct Numerics {
   Precision precision = Precision::given;
   Accuracy accuracy = Accuracy::function;
   // Of an elementwise primitive: where it is defined and smooth, and operands for tests are drawn.
-  // One range for each operand, or one for all.
-  std::vector<Range> domain = {Range{}};
+  // One range for each operand, or one for all; empty: the default range.
+  std::vector<Range> domain = {};
+
+  Range of_operand(size_t i) const {
+    return domain.empty() ? Range{} : domain[i < domain.size() ? i : domain.size() - 1];
+  }
 };
 
 class Inference;

@@ -1,5 +1,7 @@
 #include "plait/ops/table.h"
 
+#include <span>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -35,6 +37,15 @@ std::vector<std::string_view> names_of(const Rules& rules) {
   name(rules.collective.of != nullptr, "collective");
   name(!rules.not_differentiable.empty(), "not_differentiable");
   return names;
+}
+
+std::vector<ir::Range> domain_of(const ir::Primitive& primitive) {
+  std::vector<ir::Range> domain;
+  if (primitive.elementwise == ir::Elementwise::no) return domain;
+  for (size_t i = 0; i < primitive.operands.least; ++i) {
+    domain.push_back(primitive.numerics.of_operand(i));
+  }
+  return domain;
 }
 
 std::string text_of(std::span<const ir::Range> domain) {
@@ -104,7 +115,7 @@ std::string Op::text() const {
   line("elementwise", elementwise == ir::Elementwise::no ? "" : name_of(elementwise));
   const bool is_elementwise = elementwise != ir::Elementwise::no;
   line("accuracy", is_elementwise ? name_of(accuracy) : "");
-  line("domain", is_elementwise ? text_of(domain) : "");
+  line("domain", text_of(domain));
   line("precision", precision == ir::Precision::given ? "" : name_of(precision));
   line("loops", !has_signature ? "" : has_body ? "signature and body" : "signature");
   line("rules", fmt::format("{}", fmt::join(rules, ", ")));
@@ -129,7 +140,7 @@ Op op_of(const ir::Primitive& primitive) {
           .elementwise = primitive.elementwise,
           .precision = primitive.numerics.precision,
           .accuracy = primitive.numerics.accuracy,
-          .domain = primitive.numerics.domain,
+          .domain = domain_of(primitive),
           .has_signature =
               primitive.signature != nullptr || primitive.elementwise != ir::Elementwise::no,
           .has_body = body.real || body.integer || body.natural || body.complex,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +23,12 @@ struct Op {
   DTypeSet takes;  // the dtypes of its operands
   std::vector<OpAttribute> attributes;
   ir::Elementwise elementwise;
-  ir::Precision precision;  // in mixed precision
-  ir::Accuracy accuracy;    // of an elementwise primitive
-  std::span<const ir::Range>
-      domain;          // of an elementwise primitive: one for each operand, or for all
-  bool has_signature;  // index signature
-  bool has_body;       // scalar computation; a primitive without it only moves
-                       // elements
+  ir::Precision precision;              // in mixed precision
+  ir::Accuracy accuracy;                // of an elementwise primitive
+  std::vector<ir::Range> domain;        // of an elementwise primitive: for each operand
+  bool has_signature;                   // index signature
+  bool has_body;                        // scalar computation; a primitive without it only moves
+                                        // elements
   std::vector<std::string_view> rules;  // "partials", "transposes", "tangents", "batching", …
   std::string_view not_differentiable;  // the reason; empty if it has a derivative
   bool has_effects;                     // may have effects, depending on attributes and operands

@@ -1,6 +1,4 @@
 // The table of primitives, and calls of primitives by name.
-#include <algorithm>
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -31,13 +29,10 @@ nb::dict attributes_of(const Op& op) {
   return attributes;
 }
 
-// (low, high) of each operand that must be there.
+// (low, high) of each operand.
 nb::tuple domain_of(const Op& op) {
   nb::list ranges;
-  for (size_t i = 0; op.elementwise != ir::Elementwise::no && i < op.operands.least; ++i) {
-    const ir::Range& range = op.domain[std::min(i, op.domain.size() - 1)];
-    ranges.append(nb::make_tuple(range.low, range.high));
-  }
+  for (const ir::Range& range : op.domain) ranges.append(nb::make_tuple(range.low, range.high));
   return nb::tuple(ranges);
 }
 

@@ -53,7 +53,7 @@ const ir::Primitive& binary(const Binary& declared, ir::Numerics numerics = {}, 
 
 const ir::Primitive& bits_of(const char* name, BinaryFunction function, const char* summary,
                              const char* oracle, DTypeSet takes, const ir::ScalarBody& body,
-                             std::vector<ir::Range> domain = {ir::Range{}}) {
+                             std::vector<ir::Range> domain = {}) {
   return binary({name, function, summary, oracle, takes, body},
                 {.accuracy = ir::Accuracy::exact, .domain = std::move(domain)},
                 {.not_differentiable = "takes no real numbers"});
