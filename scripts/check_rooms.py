@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, and
-how many files a folder has. With --fix it writes plait/plait.h first."""
+"""Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, how many
+files a folder has, and that primitives are named by handles. With --fix it writes plait/plait.h first."""
 
 import collections
 import pathlib
@@ -168,11 +168,23 @@ def folder_problems():
             yield f"{' and '.join(paths)}: one name for two files"
 
 
+# A handle (plait/ops/inside/primitives.h) does not compile where it is misspelt; a name in quotes just never matches.
+BY_TEXT = re.compile(r'primitive\("|\bprimitive(?:\(\))?(?:\.|->)name\s*[!=]=')
+
+
+def handle_problems():
+    for file in sorted(path for end in ("h", "inl", "cpp") for path in (ROOT / "plait").rglob(f"*.{end}")):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+            if BY_TEXT.search(line):
+                yield (f"{file.relative_to(ROOT)}:{number}: names a primitive by text; compare it with its handle "
+                       "(plait/ops/inside/primitives.h), or read a property of its declaration")
+
+
 def main():
     if sys.argv[1:] == ["--fix"]:
         (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
     problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(),
-                *folder_problems()]
+                *folder_problems(), *handle_problems()]
     print("\n".join(problems) if problems else "   every include leads to a room above, public headers to public ones, and none far round")
     return 1 if problems else 0
 

@@ -87,6 +87,10 @@ def result_in_words(primitive):
             "real": "elementwise; of complex numbers in the dtype of their parts"}.get(primitive.elementwise)
 
 
+def precision_in_words(primitive):
+    return {"narrow": "in the narrow dtype", "wide": "in f32"}.get(primitive.precision, "")
+
+
 def effects_in_words(primitive):
     if primitive.communicates:
         return "communicates along named axes"
@@ -203,6 +207,7 @@ class Pages:
                 "attributes": ", ".join(attributes), "result": result_in_words(primitive),
                 "in a program": self.instruction_of(primitive.name),
                 "derivative": derivative_in_words(primitive), "batched by": batching_in_words(primitive),
+                "by autocast": precision_in_words(primitive),
                 "effects": effects_in_words(primitive), "checked against": primitive.oracle}
         yield table(("", ""), [(what, is_so) for what, is_so in says.items() if is_so])
         if has_title and primitive.name in self.examples:

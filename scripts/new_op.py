@@ -1,33 +1,61 @@
 #!/usr/bin/env python3
-"""Begins a new operation: copies every entry of one that it is like, under the new name, to where the other
-stands, and lists what to edit.
+"""Begins a new operation: copies every entry of one that it is like, under the new name, to where the other stands, and
+lists what to edit; or says where an operation's entries are missing.
 
-    scripts/new_op.py cbrt --like expm1        copies
-    scripts/new_op.py cbrt --like expm1 --check    copies nothing, and lists which places lack the new name
+    scripts/new_op.py cbrt --like expm1     copies
+    scripts/new_op.py --check cbrt          copies nothing; exits with 1 if something is missing
 
-The copied entries are the primitive's declaration, its function, header, binding, example, conformance case, program
-for the fuzzer and refusals. Each still computes what the other does: edit them in the order in which they are listed,
-then run `make format` and the tests that are printed."""
+Both names are those of the functions that users call. The copies still compute what the other does: edit them in the order
+in which they are listed. docs/architecture.md says what each place is for."""
 
 import argparse
+import dataclasses
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-# Where each operation has an entry, in the order in which one is written: what is done there, and the files.
-PLACES = [
-    ("declare the primitive and its derivative; call it from the function", ["plait/ops/**/*.cpp"]),
-    ("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"]),
-    ("describe it to Python users in one sentence", ["python/bindings/*.cpp"]),
-    ("show an example; its result is checked", ["docs/examples/*.md"]),
-    ("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"]),
-    ("name its oracle and the range to draw from", ["tests/conformance/families/*.py"]),
-    ("list what it refuses", ["tests/ops/refusals/refusals_*.cpp"]),
-]
 BRACKETS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclasses.dataclass
+class Operation:
+    """What the sources call it."""
+
+    function: str
+    primitive: str = ""  # that the function applies; "" if it is composed of others
+    member: str = ""  # the primitive in the table of its family
+    declaration: str = ""
+
+    @property
+    def names(self):
+        return [name for name in dict.fromkeys((self.function, self.primitive)) if name]
+
+    @property
+    def has_own_rows(self):
+        """Whether it is declared with its function: then refusals and random programs have it by the table."""
+        return re.search(rf"\bplait::{self.function},|\.function = plait::{self.function}\b", self.declaration) is not None
+
+    @property
+    def has_own_case(self):
+        """Whether its declaration says all of its conformance case: an elementwise one with one function as its oracle."""
+        is_elementwise = re.search(r"\b(?:unary|binary|bits_of|comparison|declare_function|of_complex)\(|\.elementwise = ", self.declaration)
+        return bool(is_elementwise) and re.search(r'"(?:numpy|scipy)(?:\.\w+)+"', self.declaration) is not None
+
+
+@dataclasses.dataclass
+class Place:
+    """Where each operation has an entry, in the order in which one is written."""
+
+    task: str
+    files: list  # patterns
+    entries: object  # (text, operation) -> the spans of its entries
+    of_table: object = lambda operation: False  # whether the declaration says all of it, so that no entry is needed
+    optional: bool = False  # left to those operations whose example has it
+
+
+# ---- Reading sources.
 
 
 def end_of_balanced(text, begin):
@@ -63,98 +91,191 @@ def comment_above(text, begin):
     return begin
 
 
-def cpp_entries(text, name):
-    for found in re.finditer(rf"^ *const ir::Primitive& {name}\b", text, re.M):
+def statements(text, pattern):
+    for found in re.finditer(pattern, text, re.M):
         yield comment_above(text, found.start()), end_of_statement(text, found.start())
-    for found in re.finditer(rf"^(?!return)[A-Za-z][\w:<>&, ]* {name}\(", text, re.M):
-        yield comment_above(text, found.start()), end_of_statement(text, found.start())
-    for found in re.finditer(rf'^( *)\{{"{name}",', text, re.M):
-        begin = found.end(1)
-        end = end_of_balanced(text, begin)
-        if text[end] == ",":
-            yield found.start(), text.index("\n", end) + 1
-    for found in re.finditer(rf'(?<!^)(?<! )[ {{](\{{"{name}", {name}\}}, )', text, re.M):  # in a line of several
-        yield found.start(1), found.end(1)
 
 
-def page_entries(text, name):
-    if found := re.search(rf"^## {name}\n.*?(?=^## |\Z)", text, re.M | re.S):
+def functions(text, operation):
+    yield from statements(text, rf"^(?!return)[A-Za-z][\w:<>&, ]* {operation.function}\(")
+
+
+def declarations(text, operation):
+    """The primitive in the table of its family, and its handle."""
+    if operation.member:
+        for begin, end in statements(text, rf"^ +const ir::Primitive& {operation.member} ="):
+            if f'"{operation.primitive}"' in text[begin:end]:  # other families may have a member of this name
+                yield begin, end
+    if operation.primitive:
+        yield from statements(text, rf"^const ir::Primitive& {operation.primitive}_primitive\(\)")
+
+
+def sources(text, operation):
+    yield from declarations(text, operation)
+    yield from functions(text, operation)
+
+
+def rows(text, operation):
+    """Rows of tables that begin with the name, in quotes or as a handle."""
+    for name in operation.names:
+        for found in re.finditer(rf'\{{(?:"{name}"|{name}_primitive(?:\(\))?),', text):
+            yield found.start(), end_of_balanced(text, found.start())
+
+
+def pages(text, operation):
+    if found := re.search(rf"^## {operation.function}\n.*?(?=^## |\Z)", text, re.M | re.S):
         yield found.span()
 
 
-def program_entries(text, name):
-    for found in re.finditer(rf"^func @\w*\b{name}\b\w*\(.*?^\}}\n\n?", text, re.M | re.S):
+def programs(text, operation):
+    """The program of its name, or the first one that has it."""
+    name = operation.names[-1]
+    with_it = [found for found in re.finditer(r"^func @([\w.]+)\(.*?^\}\n\n?", text, re.M | re.S)
+               if re.search(rf"^ +(?:%[^=\n]*= )?{name} ", found[0], re.M)]
+    for found in [each for each in with_it if each[1] == name] or with_it[:1]:
         yield found.span()
 
 
-def case_entries(text, name):
-    for found in re.finditer(rf'^\w+\("{name}"', text, re.M):
+def cases(text, operation):
+    for found in re.finditer(rf'^\w+\("{operation.names[-1]}"', text, re.M):
         end = end_of_balanced(text, text.index("(", found.start()))
         yield found.start(), text.index("\n", end) + 1
 
 
-ENTRIES = {".cpp": cpp_entries, ".h": cpp_entries, ".md": page_entries, ".plait": program_entries, ".py": case_entries}
+PLACES = [
+    Place("declare the primitive: what it computes, its derivative, its oracle, and its numbers (ir::Numerics) where they are not the usual "
+          "ones; call it from the function", ["plait/ops/**/*.cpp"], sources),
+    Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], sources),
+    Place("register its kernel, if the primitive has no body or evaluator", ["plait/cpu/inside/register*.cpp"], rows, optional=True),
+    Place("describe it to Python users in one sentence", ["python/bindings/*.cpp"], rows),
+    Place("show an example; `scripts/docs.py --fill` writes its result", ["docs/examples/*.md"], pages),
+    Place("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"], programs),
+    Place("compare it with its oracle", ["tests/conformance/families/*.py"], cases, lambda operation: operation.has_own_case),
+    Place("list what it refuses", ["tests/ops/refusals/refusals_*.cpp"], rows, lambda operation: operation.has_own_rows),
+    Place("use it in random programs", ["tests/support/step_kinds*.cpp"], rows, lambda operation: operation.has_own_rows, optional=True),
+]
 
 
 def files_of(patterns):
     return sorted(file for pattern in patterns for file in ROOT.glob(pattern))
 
 
-def entries_in(file, name):
+def operation_of(name):
+    """The operation whose function has that name; None if there is none."""
+    operation = None
+    for file in files_of(["plait/ops/**/*.cpp", "plait/ops/**/*.h"]):
+        text = file.read_text(encoding="utf-8")
+        for begin, end in functions(text, Operation(name)):
+            operation = operation or Operation(name)
+            applied = re.search(r"\w+_(?:ops|functions)\(\)\.(\w+)", text[begin:end])
+            declared = applied and next(statements(text, rf"^ +const ir::Primitive& {applied[1]} ="), None)
+            if declared:
+                declaration = text[slice(*declared)]
+                operation = Operation(name, re.search(r'"(\w+)"', declaration)[1], applied[1], declaration)
+    return operation
+
+
+# ---- Copying.
+
+
+LIBRARIES = ("std::", "special::", "numpy.", "scipy.special.", "np.")  # their functions keep their names
+
+
+def renamed(text, like, name):
+    def unless_of_library(found):
+        return found[0] if text[:found.start()].endswith(LIBRARIES) else name + (found[1] or "")
+
+    for old in sorted(like.names, key=len, reverse=True):
+        text = re.sub(rf"\b{old}(_primitive)?\b", unless_of_library, text)
+    if like.member:
+        text = re.sub(rf"(const ir::Primitive& |_(?:ops|functions)\(\)\.){like.member}\b", rf"\g<1>{name}", text)
+    return text
+
+
+def copy_of(text, like, name, suffix):
+    copy = renamed(text, like, name)
+    if suffix == ".plait":
+        return re.sub(r"^func @[\w.]+", f"func @{name}", copy)
+    if suffix == ".md":  # without its results
+        copy = "\n".join(line for line in copy.split("\n") if not line.startswith("    ") or line[4:7] in (">>>", "..."))
+    return copy
+
+
+def copy_entries(file, place, like, name):
+    """Writes the copies, each behind its original; the lines at which they begin."""
     text = file.read_text(encoding="utf-8")
-    return text, sorted(set(ENTRIES[file.suffix](text, name)))
-
-
-def copy_entries(file, like, name):
-    """Writes the copies; the lines at which they begin."""
-    text, spans = entries_in(file, like)
-    lines = []
-    for begin, end in reversed(spans):
-        copy = re.sub(rf"\b{like}\b", name, text[begin:end])
+    begins = []
+    for begin, end in sorted(set(place.entries(text, like)), reverse=True):
+        copy = copy_of(text[begin:end], like, name, file.suffix)
+        if place.entries is rows:
+            copy = ",\n" + " " * (begin - text.rfind("\n", 0, begin) - 1) + copy
+        begins = [end, *(at + len(copy) for at in begins)]
         text = text[:end] + copy + text[end:]
     file.write_text(text, encoding="utf-8")
-    for begin, _ in entries_in(file, name)[1]:
-        lines.append(text.count("\n", 0, begin) + 1)
-    return lines
+    return [text.count("\n", 0, at) + 1 + (place.entries is rows) for at in begins]
+
+
+def copy_all(like, name):
+    for number, place in enumerate(PLACES, start=1):
+        print(f"{number}. {place.task}")
+        for file in files_of(place.files):
+            if lines := copy_entries(file, place, like, name):
+                print("".join(f"   {file.relative_to(ROOT)}:{line}\n" for line in lines), end="")
+        if place.of_table(like):
+            print(f"   nothing, as for {like.function}: the declaration says it"
+                  + (", if its oracle is one function of NumPy or SciPy" if place.entries is cases else ""))
+    print(f"Where {like.function} is named besides (methods of tensors, faster kernels, benchmarks), as you choose:")
+    print("".join(f"   {file}\n" for file in other_files(like)), end="")
+    print(f"Then: make format && make build && .venv/bin/python scripts/docs.py --fill && scripts/new_op.py --check {name} && make test; or of "
+          "these first:\n   ctest --preset release -R 'ops.(Table|Refus|Hostile)|conformance|python.(surface|examples|docstrings)'")
 
 
 def other_files(like):
     """That name the other operation besides: often by choice."""
-    out = subprocess.run(["git", "grep", "-lwF", like, "--", "python", "plait", "tests", "bench"], cwd=ROOT,
-                         capture_output=True, text=True, check=True).stdout.split()
-    own = {str(file.relative_to(ROOT)) for _, patterns in PLACES for file in files_of(patterns)}
+    found = subprocess.run(["git", "grep", "-lwF", like.function, "--", "python", "plait", "tests", "bench"], cwd=ROOT,
+                           capture_output=True, text=True, check=False)  # in a copy without history there are none
+    out = found.stdout.split()
+    own = {str(file.relative_to(ROOT)) for place in PLACES for file in files_of(place.files)}
     return [file for file in out if file not in own and not file.endswith(".plir")]
+
+
+# ---- Checking.
+
+
+def check(operation):
+    """The number of places that lack it."""
+    missing = 0
+    for number, place in enumerate(PLACES, start=1):
+        found = [f"{file.relative_to(ROOT)}" for file in files_of(place.files)
+                 if list(place.entries(file.read_text(encoding="utf-8"), operation))]
+        needs_none = place.of_table(operation) or (place.entries in (programs, cases) and not operation.primitive)
+        has = ", ".join(found) or ("by its declaration" if needs_none else "none, which may be right" if place.optional else "MISSING")
+        missing += has == "MISSING"
+        print(f"{number}. {place.task}\n   {has}")
+    return missing
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="the new operation, as C++ and Python call it")
-    parser.add_argument("--like", required=True, metavar="OP", help="an operation whose entries are copied")
-    parser.add_argument("--check", action="store_true", help="copy nothing; say where the new name is missing")
+    parser.add_argument("name", help="the operation, as C++ and Python call it")
+    parser.add_argument("--like", metavar="OP", help="an operation whose entries are copied")
+    parser.add_argument("--check", action="store_true", help="copy nothing; say where the name is missing")
     arguments = parser.parse_args()
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", arguments.name):
-        parser.error(f"{arguments.name} is not a valid name of an operation: small letters, digits and _")
-    missing = False
-    for number, (task, patterns) in enumerate(PLACES, start=1):
-        files = [file for file in files_of(patterns) if entries_in(file, arguments.like)[1]]
-        if number == 1 and not files:
-            parser.error(f"no source of plait/ops declares {arguments.like}")
-        print(f"{number}. {task}")
-        for file in files:
-            path = file.relative_to(ROOT)
-            if arguments.check:
-                has = bool(entries_in(file, arguments.name)[1])
-                missing |= not has
-                print(f"   {path}: {'has it' if has else 'MISSING'}")
-            elif entries_in(file, arguments.name)[1]:
-                print(f"   {path}: has it already")
-            else:
-                print("".join(f"   {path}:{line}\n" for line in copy_entries(file, arguments.like, arguments.name)), end="")
-    print(f"Where {arguments.like} is named besides (methods of tensors, faster kernels, autocast, benchmarks), as you choose:")
-    print("".join(f"   {file}\n" for file in other_files(arguments.like)), end="")
-    print("Then: make format && make build && make test, or of these first:\n"
-          "   ctest --preset release -R 'ops.(Table|Refus|Hostile)|conformance|python.(surface|examples|docstrings)'")
-    return 1 if missing else 0
+    name = arguments.name
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        parser.error(f"{name} is not a valid name of an operation: small letters, digits and _")
+    operation = operation_of(name)
+    if arguments.check:
+        if operation is None:
+            parser.error(f"no source of plait/ops has a function {name}")
+        return 1 if check(operation) else 0
+    if operation is not None:
+        parser.error(f"there is a function {name} already; --check says what it lacks")
+    like = arguments.like and operation_of(arguments.like)
+    if not like:
+        parser.error(f"--like names an operation to copy; no source of plait/ops has a function {arguments.like}")
+    copy_all(like, name)
+    return 0
 
 
 if __name__ == "__main__":

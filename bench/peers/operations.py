@@ -2,8 +2,12 @@
 
 import dataclasses
 import functools
+import json
 import math
 import operator
+import os
+import subprocess
+import sys
 
 import numpy as np
 
@@ -188,16 +192,35 @@ positive = of("above")
 
 # ---- Elementwise.
 
-for name, given, dtypes in (
-        ("absolute", one, ALL), ("negative", one, ALL), ("sign", one, ALL), ("exp", one, FLOATS), ("expm1", one, FLOATS),
-        ("exp2", one, FLOATS), ("log", positive, FLOATS), ("log2", positive, FLOATS), ("log10", positive, FLOATS),
-        ("log1p", positive, FLOATS), ("sqrt", positive, FLOATS), ("square", one, ALL), ("reciprocal", positive, FLOATS),
-        ("sin", one, FLOATS), ("cos", one, FLOATS), ("tan", of("unit"), FLOATS), ("asin", of("unit"), FLOATS),
-        ("acos", of("unit"), FLOATS), ("atan", one, FLOATS), ("sinh", one, FLOATS), ("cosh", one, FLOATS), ("tanh", one, FLOATS),
-        ("asinh", one, FLOATS), ("acosh", of("above one"), FLOATS), ("atanh", of("unit"), FLOATS), ("floor", one, FLOATS),
-        ("ceil", one, FLOATS), ("round", one, FLOATS), ("trunc", one, FLOATS), ("isnan", one, FLOATS), ("isinf", one, FLOATS),
-        ("isfinite", one, FLOATS), ("nan_to_num", one, FLOATS), ("bitwise_not", one, INTEGERS)):
-    op(name, given, name, dtypes=dtypes)
+READ_TABLE = """
+import json, plait
+print(json.dumps([[name, each.domain[0], [dtype.name for dtype in each.takes]] for name, each in plait.ops().items()
+                  if each.elementwise != "no" and each.most_operands == 1 and each.oracle.startswith("numpy.") and hasattr(plait, name)]))
+"""
+
+
+def of_table():
+    """(name, domain, dtypes) of Plait's functions of one operand that NumPy has too. They are read in a process of their own,
+    once: those that time peers do not load Plait, and inherit the list."""
+    if "PEERS_TABLE" not in os.environ:
+        read = subprocess.run([sys.executable, "-c", READ_TABLE], capture_output=True, text=True, check=True)
+        os.environ["PEERS_TABLE"] = read.stdout
+    return json.loads(os.environ["PEERS_TABLE"])
+
+
+def within(low, high):
+    """A kind of numbers of the domain."""
+    if high <= 1.5:
+        return "chance" if low >= 0 else "unit"
+    return "any" if low <= -1 else "above one" if low >= 1 else "above"
+
+
+for name, domain, takes in of_table():
+    if {"f32", "i32"} & set(takes):
+        op(name, of(within(*domain)), name, dtypes=tuple(dtype for dtype in DTYPES if dtype in takes))
+for name in ("isnan", "isinf", "isfinite", "nan_to_num"):
+    op(name, one, name, dtypes=FLOATS)
+op("reciprocal", positive, "reciprocal", dtypes=FLOATS)
 op("logical_not", of("truth"), "logical_not", dtypes=ONLY)
 op("rsqrt", positive, "rsqrt", numpy=lambda np, x: 1 / np.sqrt(x), jax="lax.rsqrt")
 op("erf", one, "erf", numpy=None, jax="lax.erf")

@@ -108,6 +108,12 @@ std::vector<const Primitive*> primitives() {
   return all;
 }
 
+size_t primitive_count() {
+  Table& t = table();
+  std::shared_lock lock(t.mutex);
+  return t.primitives.size();
+}
+
 IndexSignature signature_of(const Inference& inference) {
   const Primitive& primitive = inference.primitive;
   if (primitive.signature) return primitive.signature(inference);

@@ -78,6 +78,35 @@ enum class Elementwise : uint8_t {
   real,   // the dtype of the parts of complex operands
 };
 
+// ---- Numerical properties: what mixed precision, tests and benchmarks read of a primitive.
+
+// The dtype in which mixed precision computes (transform/autocast.h).
+enum class Precision : uint8_t {
+  given,   // that of the operands
+  narrow,  // bf16 or f16: loses little and is far faster, as products are
+  wide,    // f32: what overflows early or amplifies errors, and long sums
+};
+
+// How near the results of an elementwise primitive are to the exact ones;
+// tests/conformance/suite/tolerances.py has the units in the last place.
+enum class Accuracy : uint8_t { exact, rounded, twice, function, power, special };
+
+struct Range {
+  double low = -3, high = 3;
+};
+
+struct Numerics {
+  Precision precision = Precision::given;
+  Accuracy accuracy = Accuracy::function;
+  // Of an elementwise primitive: where it is defined and smooth, and operands for tests are drawn.
+  // One range for each operand, or one for all; empty: the default range.
+  std::vector<Range> domain = {};
+
+  Range of_operand(size_t i) const {
+    return domain.empty() ? Range{} : domain[i < domain.size() ? i : domain.size() - 1];
+  }
+};
+
 class Inference;
 
 // For each dimension of the operand, the index from which an element of the result is taken, as an
@@ -104,6 +133,7 @@ struct Primitive {
   DTypeSet takes = kAllDTypes;  // the dtypes of its array operands
   // If not `no`, determines the type rule and the index signature.
   Elementwise elementwise = Elementwise::no;
+  Numerics numerics = {};
 
   // The type rule: reads `inference` and adds the result types to it, or fails with a clear error.
   // Null if it is derived from the index signature.
@@ -142,6 +172,7 @@ const Primitive& register_primitive(Primitive primitive);  // ValueError if the 
 const Primitive* find_primitive(std::string_view name);
 const Primitive& primitive(std::string_view name);  // KeyError suggests similar names
 std::vector<const Primitive*> primitives();         // sorted by name
+size_t primitive_count();
 
 // The structural primitives (plait/ir/structure.h). Registered on the first use of the table.
 const Primitive& primitive(Structure structure);

@@ -1,5 +1,7 @@
 #include "plait/ops/table.h"
 
+#include <span>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -37,6 +39,23 @@ std::vector<std::string_view> names_of(const Rules& rules) {
   return names;
 }
 
+std::vector<ir::Range> domain_of(const ir::Primitive& primitive) {
+  std::vector<ir::Range> domain;
+  if (primitive.elementwise == ir::Elementwise::no) return domain;
+  for (size_t i = 0; i < primitive.operands.least; ++i) {
+    domain.push_back(primitive.numerics.of_operand(i));
+  }
+  return domain;
+}
+
+std::string text_of(std::span<const ir::Range> domain) {
+  std::string text;
+  for (const ir::Range& range : domain) {
+    text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", range.low, range.high);
+  }
+  return text;
+}
+
 std::string text_of(const OpAttribute& attribute) {
   if (!attribute.default_value) return std::string(attribute.name);
   return fmt::format("{} = {}", attribute.name, *attribute.default_value);
@@ -50,6 +69,27 @@ std::string_view name_of(ir::Elementwise elementwise) {
     case ir::Elementwise::same: return "same";
     case ir::Elementwise::truth: return "truth";
     case ir::Elementwise::real: return "real";
+  }
+  return "";
+}
+
+std::string_view name_of(ir::Precision precision) {
+  switch (precision) {
+    case ir::Precision::given: return "given";
+    case ir::Precision::narrow: return "narrow";
+    case ir::Precision::wide: return "wide";
+  }
+  return "";
+}
+
+std::string_view name_of(ir::Accuracy accuracy) {
+  switch (accuracy) {
+    case ir::Accuracy::exact: return "exact";
+    case ir::Accuracy::rounded: return "rounded";
+    case ir::Accuracy::twice: return "twice";
+    case ir::Accuracy::function: return "function";
+    case ir::Accuracy::power: return "power";
+    case ir::Accuracy::special: return "special";
   }
   return "";
 }
@@ -73,6 +113,10 @@ std::string Op::text() const {
   line("dtypes", operands.most == 0 ? "" : takes.text());
   line("attributes", fmt::format("{}", fmt::join(given, ", ")));
   line("elementwise", elementwise == ir::Elementwise::no ? "" : name_of(elementwise));
+  const bool is_elementwise = elementwise != ir::Elementwise::no;
+  line("accuracy", is_elementwise ? name_of(accuracy) : "");
+  line("domain", text_of(domain));
+  line("precision", precision == ir::Precision::given ? "" : name_of(precision));
   line("loops", !has_signature ? "" : has_body ? "signature and body" : "signature");
   line("rules", fmt::format("{}", fmt::join(rules, ", ")));
   line("derivative", not_differentiable.empty() ? "" : fmt::format("none: {}", not_differentiable));
@@ -94,6 +138,9 @@ Op op_of(const ir::Primitive& primitive) {
           .takes = primitive.takes,
           .attributes = attributes_of(primitive),
           .elementwise = primitive.elementwise,
+          .precision = primitive.numerics.precision,
+          .accuracy = primitive.numerics.accuracy,
+          .domain = domain_of(primitive),
           .has_signature =
               primitive.signature != nullptr || primitive.elementwise != ir::Elementwise::no,
           .has_body = body.real || body.integer || body.natural || body.complex,

@@ -23,6 +23,9 @@ struct Op {
   DTypeSet takes;  // the dtypes of its operands
   std::vector<OpAttribute> attributes;
   ir::Elementwise elementwise;
+  ir::Precision precision;              // in mixed precision
+  ir::Accuracy accuracy;                // of an elementwise primitive
+  std::vector<ir::Range> domain;        // of an elementwise primitive: for each operand
   bool has_signature;                   // index signature
   bool has_body;                        // scalar computation; a primitive without it only moves
                                         // elements
@@ -38,6 +41,10 @@ struct Op {
 
 // "same", "truth" or "real"; "no" if it is not elementwise.
 std::string_view name_of(ir::Elementwise elementwise);
+// "given", "narrow" or "wide".
+std::string_view name_of(ir::Precision precision);
+// "exact", "rounded", "twice", "function", "power" or "special".
+std::string_view name_of(ir::Accuracy accuracy);
 // "2", "1 or more".
 std::string text_of(ir::Count count);
 

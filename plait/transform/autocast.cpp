@@ -4,62 +4,43 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
+#include "plait/ops/register_all.h"
 #include "plait/transform/inside/derivatives/retrace.h"
 #include "plait/transform/inside/running/run_program.h"
 
 namespace plait {
 
-std::set<std::string> AutocastOptions::default_narrow() {
-  return {"matmul", "convolution", "convolution_input_gradient", "convolution_weight_gradient"};
+namespace {
+
+// The names of the primitives whose declarations say so. They are collected again when there are
+// more primitives.
+std::set<std::string> named(ir::Precision precision) {
+  register_all();
+  std::set<std::string> names;
+  for (const ir::Primitive* primitive : ir::primitives()) {
+    if (primitive->numerics.precision == precision) names.insert(primitive->name);
+  }
+  return names;
 }
 
-std::set<std::string> AutocastOptions::default_wide() {
-  return {"exp",
-          "exp2",
-          "expm1",
-          "log",
-          "log2",
-          "log10",
-          "log1p",
-          "power",
-          "reciprocal",
-          "rsqrt",
-          "sinh",
-          "cosh",
-          "tan",
-          "asin",
-          "acos",
-          "erfinv",
-          "lgamma",
-          "digamma",
-          "polygamma",
-          "zeta",
-          "erfcx",
-          "log_ndtr",
-          "ndtri",
-          "i0",
-          "i1",
-          "betaln",
-          "gammainc",
-          "gammaincc",
-          "gammainc_grad_a",
-          "random_gamma_grad",
-          "gamma_density",
-          "betainc",
-          "betainc_grad_a",
-          "betainc_grad_b",
-          "beta_density",
-          "softmax",
-          "log_softmax",
-          "standardize",
-          "reduce_sum",
-          "reduce_product",
-          "reduce_squares",
-          "cumulative_sum",
-          "cumulative_product",
-          "cumulative_logsumexp",
-          "linear_recurrence"};
+const std::set<std::string>& known(ir::Precision precision) {
+  struct Names {
+    size_t count = 0;
+    std::set<std::string> narrow, wide;
+  };
+  static thread_local Names names;
+  if (const size_t count = ir::primitive_count(); names.count != count || count == 0) {
+    names.narrow = named(ir::Precision::narrow);
+    names.wide = named(ir::Precision::wide);
+    names.count = ir::primitive_count();
+  }
+  return precision == ir::Precision::narrow ? names.narrow : names.wide;
 }
+
+}  // namespace
+
+std::set<std::string> AutocastOptions::default_narrow() { return known(ir::Precision::narrow); }
+std::set<std::string> AutocastOptions::default_wide() { return known(ir::Precision::wide); }
 
 Autocast::Autocast(AutocastOptions options)
     : AutocastScope(&Autocast::cast), options_(std::move(options)) {

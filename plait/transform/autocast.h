@@ -20,7 +20,8 @@ struct AutocastOptions {
   DType dtype = DType::bf16;  // or f16; stored arrays keep their dtype
   // Names of the primitives whose f32 operands are rounded to `dtype`, and of those whose narrow
   // operands are widened to f32. All other primitives run in the dtype of their operands, in f32
-  // where narrow and f32 operands are mixed.
+  // where narrow and f32 operands are mixed. By default those that say so where they are declared
+  // (ir::Numerics::precision).
   std::set<std::string> narrow = default_narrow();
   std::set<std::string> wide = default_wide();
 

@@ -29,6 +29,13 @@ nb::dict attributes_of(const Op& op) {
   return attributes;
 }
 
+// (low, high) of each operand.
+nb::tuple domain_of(const Op& op) {
+  nb::list ranges;
+  for (const ir::Range& range : op.domain) ranges.append(nb::make_tuple(range.low, range.high));
+  return nb::tuple(ranges);
+}
+
 nb::dict description_of(const Op& op) {
   nb::dict description;
   description["name"] = op.name;
@@ -39,6 +46,9 @@ nb::dict description_of(const Op& op) {
   description["takes"] = dtypes_of(op.takes);
   description["attributes"] = attributes_of(op);
   description["elementwise"] = name_of(op.elementwise);
+  description["accuracy"] = op.elementwise == ir::Elementwise::no ? "" : name_of(op.accuracy);
+  description["domain"] = domain_of(op);
+  description["precision"] = name_of(op.precision);
   description["has_signature"] = op.has_signature;
   description["has_body"] = op.has_body;
   description["rules"] = nb::tuple(nb::cast(op.rules));

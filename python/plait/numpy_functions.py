@@ -1,8 +1,12 @@
 """NumPy's functions in terms of Plait's, with NumPy's parameters, for tensors that are recorded or differentiated
 (numpy_protocols.py). Result dtypes are NumPy's."""
 
+import functools
+import re
+
 from . import _core, fft, linalg
 from .interop import asarray
+from .primitives import ops
 
 _DEFAULT = object()
 
@@ -263,20 +267,29 @@ def _expanded(a, axes):
     return a
 
 
-# Elementwise functions of NumPy and SciPy that have another name in Plait, and those of the same name.
-UFUNCS = {
-    "conjugate": _core.conj, "fabs": _core.absolute, "rint": _core.round, "arcsin": _core.asin, "arccos": _core.acos,
-    "arctan": _core.atan, "arctan2": _core.atan2, "arcsinh": _core.asinh, "arccosh": _core.acosh, "arctanh": _core.atanh,
-    "degrees": _core.rad2deg, "radians": _core.deg2rad, "invert": _core.bitwise_not, "gammaln": _core.lgamma, "psi": _core.digamma,
-    "expit": _core.sigmoid, "log_expit": _core.logsigmoid, "positive": lambda x: x,
+# Elementwise functions of NumPy and SciPy that are no primitives or have more than one meaning; `ufuncs` adds those that the
+# table of primitives names as oracles.
+_UFUNCS = {
+    "conjugate": _core.conj, "fabs": _core.absolute, "degrees": _core.rad2deg, "radians": _core.deg2rad, "psi": _core.digamma,
+    "log_expit": _core.logsigmoid, "positive": lambda x: x,
     "divmod": lambda a, b: (_core.floor_divide(a, b), _core.remainder(a, b)),
 } | {name: getattr(_core, name) for name in (
-    "add subtract multiply divide floor_divide remainder fmod power float_power negative absolute sign exp exp2 log log2 log10 "
-    "expm1 cbrt log1p sqrt square reciprocal sin cos tan sinh cosh tanh hypot rad2deg deg2rad bitwise_and bitwise_or bitwise_xor "
-    "left_shift right_shift greater greater_equal less less_equal equal not_equal logical_and logical_or logical_xor logical_not "
-    "maximum minimum isfinite isinf isnan signbit copysign nextafter ldexp floor ceil trunc heaviside gcd lcm matmul vecdot "
-    "logaddexp logaddexp2 erf erfc erfcx erfinv logit ndtr ndtri log_ndtr i0 i0e i1 i1e xlogy xlog1py entr rel_entr kl_div betainc "
-    "betaln gammainc gammaincc digamma").split()}
+    "power float_power reciprocal rad2deg deg2rad greater greater_equal logical_and logical_or logical_xor isfinite isinf "
+    "isnan signbit heaviside matmul vecdot erfcx logit ndtr log_ndtr xlogy xlog1py rel_entr kl_div betainc betaln gammainc "
+    "gammaincc").split()}
+
+
+@functools.cache
+def ufuncs():
+    """Plait's functions, by the names of NumPy's and SciPy's elementwise ones."""
+    found = {}
+    for name, primitive in ops().items():
+        of = re.fullmatch(r"(?:numpy|scipy\.special)\.(\w+)", primitive.oracle)
+        is_ufunc = primitive.elementwise != "no" and any(dtype.kind != "complex" for dtype in primitive.takes)
+        if of and is_ufunc and hasattr(_core, name):
+            found[of[1]] = getattr(_core, name)
+    return found | _UFUNCS
+
 
 # ufunc.reduce(x, axis) and ufunc.accumulate(x, axis).
 REDUCTIONS = {"add": _sum, "multiply": _prod, "maximum": _extreme(_core.max), "minimum": _extreme(_core.min),

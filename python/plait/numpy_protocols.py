@@ -81,7 +81,7 @@ def _array_ufunc(self, function, method, *inputs, out=None, **keywords):
         return NotImplemented
     name, ours = function.__name__, None
     if method == "__call__" and not keywords:
-        ours = _table.UFUNCS.get(name)
+        ours = _table.ufuncs().get(name)
     elif method == "reduce":
         ours, keywords = _table.REDUCTIONS.get(name), {"axis": 0} | keywords
     elif method == "accumulate":

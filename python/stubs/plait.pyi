@@ -453,6 +453,9 @@ class Primitive:
     takes: tuple[DType, ...]
     attributes: Mapping[str, str | None]
     elementwise: str
+    accuracy: str
+    domain: tuple[tuple[float, float], ...]
+    precision: str
     has_signature: builtins.bool
     has_body: builtins.bool
     rules: tuple[str, ...]

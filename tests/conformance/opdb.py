@@ -463,10 +463,10 @@ NAMES |= {f"nn.functional.{name}": function for name, function in {
                                    **alike("positive", "negative", "margin", "p", "swap", "reduction")),
     "ctc_loss": ctc_loss, "interpolate": interpolate, "upsample_nearest": interpolate, "grid_sample": grid_sample,
 }.items()}
-FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
-                 "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
-                 "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",
-                 "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
+# Elementwise functions that PyTorch calls as Plait does.
+FOR_ALL_ALIKE = [name for name, primitive in plait.ops().items()
+                 if primitive.elementwise != "no" and primitive.most_operands == 1 and hasattr(plait, name) and hasattr(torch, name)]
+FOR_ALL_ALIKE += ["isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool, torch.complex64]
 # Scores of hundreds, where both are off by 2e-5; exponentials of hundreds, which PyTorch computes in the dtype itself.
 LESS_ACCURATE = {"nn.functional.scaled_dot_product_attention": 5, "matrix_exp": 50}

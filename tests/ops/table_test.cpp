@@ -59,6 +59,9 @@ TEST(Table, SaysAllOfAnElementwiseOne) {
             "operands    1\n"
             "dtypes      floating, complex\n"
             "elementwise same\n"
+            "accuracy    function\n"
+            "domain      -3 to 3\n"
+            "precision   wide\n"
             "loops       signature and body\n"
             "rules       partials\n"
             "oracle      numpy.exp\n");

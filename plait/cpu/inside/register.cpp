@@ -18,6 +18,7 @@
 #include "plait/cpu/inside/random/cpu_random.h"
 #include "plait/cpu/inside/reductions/cpu_reduce.h"
 #include "plait/ops/inside/fft/fft_primitives.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/inside/random/random_primitives.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/register_all.h"
@@ -62,19 +63,21 @@ void register_elementwise(const ir::Primitive& primitive) {
   }
 }
 
-struct NamedReduction {
-  std::string_view name;
+using Handle = const ir::Primitive& (*)();
+
+struct ReductionKernel {
+  Handle primitive;
   ir::Reduction reduction;
   Reduced reduced = Reduced::elements;
 };
-constexpr NamedReduction kReductions[] = {
-    {"reduce_sum", ir::Reduction::sum},
-    {"reduce_squares", ir::Reduction::sum, Reduced::squares},
-    {"reduce_product", ir::Reduction::product},
-    {"reduce_maximum", ir::Reduction::maximum},
-    {"reduce_minimum", ir::Reduction::minimum},
-    {"reduce_all", ir::Reduction::all},
-    {"reduce_any", ir::Reduction::any},
+constexpr ReductionKernel kReductions[] = {
+    {reduce_sum_primitive, ir::Reduction::sum},
+    {reduce_squares_primitive, ir::Reduction::sum, Reduced::squares},
+    {reduce_product_primitive, ir::Reduction::product},
+    {reduce_maximum_primitive, ir::Reduction::maximum},
+    {reduce_minimum_primitive, ir::Reduction::minimum},
+    {reduce_all_primitive, ir::Reduction::all},
+    {reduce_any_primitive, ir::Reduction::any},
 };
 
 // The maximum and minimum of no elements do not exist.
@@ -88,7 +91,7 @@ void refuse_nothing(ir::Reduction reduction, const Array& x, std::span<const int
 }
 
 void run_reduction(KernelCall& call, const void* data) {
-  const auto& [name, reduction, reduced] = *static_cast<const NamedReduction*>(data);
+  const auto& [primitive, reduction, reduced] = *static_cast<const ReductionKernel*>(data);
   const Array& x = call.operands[0];
   const auto& attributes = call.attributes.as<ReduceAttributes>();
   if (attributes.needs_some) refuse_nothing(reduction, x, attributes.axes);
@@ -128,10 +131,10 @@ void run_gather(KernelCall& call, const void*) {
 
 void run_nonzero(KernelCall& call, const void*) { call.results[0] = nonzero_of(call.operands[0]); }
 
-constexpr std::pair<std::string_view, Combine> kScatters[] = {
-    {"scatter_set", Combine::set},           {"scatter_add", Combine::add},
-    {"scatter_multiply", Combine::multiply}, {"scatter_minimum", Combine::minimum},
-    {"scatter_maximum", Combine::maximum},
+constexpr std::pair<Handle, Combine> kScatters[] = {
+    {scatter_set_primitive, Combine::set},           {scatter_add_primitive, Combine::add},
+    {scatter_multiply_primitive, Combine::multiply}, {scatter_minimum_primitive, Combine::minimum},
+    {scatter_maximum_primitive, Combine::maximum},
 };
 
 void run_scatter(KernelCall& call, const void* data) {
@@ -148,17 +151,17 @@ void register_cpu_kernels() {
   for (const ir::Primitive* primitive : ir::primitives()) {
     if (primitive->elementwise != ir::Elementwise::no) register_elementwise(*primitive);
   }
-  for (const NamedReduction& each : kReductions) {
-    register_kernel(ir::primitive(each.name), {run_reduction, &each});
+  for (const ReductionKernel& each : kReductions) {
+    register_kernel(each.primitive(), {run_reduction, &each});
   }
-  register_kernel(ir::primitive("convert"), {run_conversion, nullptr, run_conversion_row});
-  register_kernel(ir::primitive("matmul"), {run_matmul});
-  register_kernel(ir::primitive("ragged_dot"), {run_ragged<ragged_dot>});
-  register_kernel(ir::primitive("ragged_outer"), {run_ragged<ragged_outer>});
-  register_kernel(ir::primitive("gather"), {run_gather});
-  register_kernel(ir::primitive("nonzero"), {run_nonzero});
-  for (const auto& [name, combine] : kScatters) {
-    register_kernel(ir::primitive(name), {run_scatter, &combine});
+  register_kernel(convert_primitive(), {run_conversion, nullptr, run_conversion_row});
+  register_kernel(matmul_primitive(), {run_matmul});
+  register_kernel(ragged_dot_primitive(), {run_ragged<ragged_dot>});
+  register_kernel(ragged_outer_primitive(), {run_ragged<ragged_outer>});
+  register_kernel(gather_primitive(), {run_gather});
+  register_kernel(nonzero_primitive(), {run_nonzero});
+  for (const auto& [primitive, combine] : kScatters) {
+    register_kernel(primitive(), {run_scatter, &combine});
   }
   register_arranging_kernels();
   register_layer_kernels();

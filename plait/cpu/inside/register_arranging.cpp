@@ -4,6 +4,7 @@
 #include "plait/cpu/inside/kernel_registration.h"
 #include "plait/cpu/inside/order/cpu_sort.h"
 #include "plait/cpu/inside/reductions/cpu_scan.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/ops/reductions/sort.h"
@@ -12,12 +13,12 @@
 namespace plait {
 namespace {
 
-constexpr std::pair<std::string_view, Scan> kScans[] = {
-    {"cumulative_sum", Scan::sum},
-    {"cumulative_product", Scan::product},
-    {"cumulative_maximum", Scan::maximum},
-    {"cumulative_minimum", Scan::minimum},
-    {"cumulative_logsumexp", Scan::logsumexp},
+constexpr std::pair<const ir::Primitive& (*)(), Scan> kScans[] = {
+    {cumulative_sum_primitive, Scan::sum},
+    {cumulative_product_primitive, Scan::product},
+    {cumulative_maximum_primitive, Scan::maximum},
+    {cumulative_minimum_primitive, Scan::minimum},
+    {cumulative_logsumexp_primitive, Scan::logsumexp},
 };
 
 void run_scan(KernelCall& call, const void* data) {
@@ -67,14 +68,16 @@ void run_arg_extreme(KernelCall& call, const void*) {
 }  // namespace
 
 void register_arranging_kernels() {
-  for (const auto& [name, kind] : kScans) register_kernel(ir::primitive(name), {run_scan, &kind});
-  register_kernel(ir::primitive("linear_recurrence"), {run_recurrence});
-  register_kernel(ir::primitive("sort"), {run_sort});
-  register_kernel(ir::primitive("topk"), {run_topk});
-  register_kernel(ir::primitive("searchsorted"), {run_search});
-  register_kernel(ir::primitive("unique"), {run_unique});
-  register_kernel(ir::primitive("argmax"), {run_arg_extreme<true>});
-  register_kernel(ir::primitive("argmin"), {run_arg_extreme<false>});
+  for (const auto& [primitive, kind] : kScans) {
+    register_kernel(primitive(), {run_scan, &kind});
+  }
+  register_kernel(linear_recurrence_primitive(), {run_recurrence});
+  register_kernel(sort_primitive(), {run_sort});
+  register_kernel(topk_primitive(), {run_topk});
+  register_kernel(searchsorted_primitive(), {run_search});
+  register_kernel(unique_primitive(), {run_unique});
+  register_kernel(argmax_primitive(), {run_arg_extreme<true>});
+  register_kernel(argmin_primitive(), {run_arg_extreme<false>});
 }
 
 }  // namespace plait

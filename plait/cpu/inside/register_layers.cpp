@@ -8,6 +8,7 @@
 #include "plait/cpu/inside/convolutions/cpu_window.h"
 #include "plait/cpu/inside/kernel_registration.h"
 #include "plait/cpu/inside/reductions/rows.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/neural/convolution.h"
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/neural/window.h"
@@ -124,20 +125,20 @@ void run_standardize(KernelCall& call, const void*) {
 }  // namespace
 
 void register_layer_kernels() {
-  const std::pair<const char*, void (*)(KernelCall&, const void*)> kernels[] = {
-      {"convolution", run_convolution<convolution>},
-      {"convolution_input_gradient", run_convolution<convolution_input_gradient>},
-      {"convolution_weight_gradient", run_convolution<convolution_weight_gradient>},
-      {"window_sum", run_windows<window_sum, false>},
-      {"window_spread", run_windows<window_spread, true>},
-      {"window_maximum", run_windows<window_maximum, false>},
-      {"window_maximum_index", run_windows<window_maximum_index, false>},
-      {"plane_take", run_places<plane_take>},
-      {"plane_put", run_places<plane_put>},
-      {"softmax", run_softmax},
-      {"log_softmax", run_log_softmax},
-      {"standardize", run_standardize}};
-  for (const auto& [name, run] : kernels) register_kernel(ir::primitive(name), {run});
+  const std::pair<const ir::Primitive&, void (*)(KernelCall&, const void*)> kernels[] = {
+      {convolution_primitive(), run_convolution<convolution>},
+      {convolution_input_gradient_primitive(), run_convolution<convolution_input_gradient>},
+      {convolution_weight_gradient_primitive(), run_convolution<convolution_weight_gradient>},
+      {window_sum_primitive(), run_windows<window_sum, false>},
+      {window_spread_primitive(), run_windows<window_spread, true>},
+      {window_maximum_primitive(), run_windows<window_maximum, false>},
+      {window_maximum_index_primitive(), run_windows<window_maximum_index, false>},
+      {plane_take_primitive(), run_places<plane_take>},
+      {plane_put_primitive(), run_places<plane_put>},
+      {softmax_primitive(), run_softmax},
+      {log_softmax_primitive(), run_log_softmax},
+      {standardize_primitive(), run_standardize}};
+  for (const auto& [primitive, run] : kernels) register_kernel(primitive, {run});
 }
 
 }  // namespace plait

@@ -11,6 +11,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/at.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/fits.h"
 
@@ -201,6 +202,8 @@ Tensor asarray(const Operand& x, std::optional<DType> dtype) {
   return x.as(
       dtype.value_or(x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar().kind())));
 }
+
+const ir::Primitive& iota_primitive() { return create_ops().iota; }
 
 void register_create_ops() { create_ops(); }
 

@@ -52,6 +52,8 @@ void view_dtype_now(KernelCall& call, const void*) {
   call.results[0] = Array(dtype, std::move(layout), x.buffer());
 }
 
+const ir::Primitive& view_dtype_primitive();
+
 struct ReinterpretTable {
   const ir::Primitive& view_dtype =
       declare({.primitive = {.name = "view_dtype",
@@ -64,7 +66,7 @@ struct ReinterpretTable {
                              .infer = infer_view_dtype},
                .rules = {.not_differentiable = "reinterprets bits",
                          .batching = {[](const auto& a, auto operands, const auto&) {
-                           return apply_all(ir::primitive("view_dtype"), operands, a);
+                           return apply_all(view_dtype_primitive(), operands, a);
                          }}},
                .evaluator = view_dtype_now});
 };
@@ -72,6 +74,7 @@ const ReinterpretTable& reinterpret_ops() {
   static const ReinterpretTable table;
   return table;
 }
+const ir::Primitive& view_dtype_primitive() { return reinterpret_ops().view_dtype; }
 
 bool are_numbers(const Shape& shape) {
   return std::ranges::all_of(shape, [](Dim size) { return size.is_number(); });

@@ -10,6 +10,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
@@ -468,6 +469,11 @@ Tensor flatten(const Tensor& x) {
   const Call call("flatten", x);
   return reshape(x, {x.shape().element_count()});
 }
+
+const ir::Primitive& convert_primitive() { return shape_ops().convert; }
+const ir::Primitive& broadcast_primitive() { return shape_ops().broadcast; }
+const ir::Primitive& reshape_primitive() { return shape_ops().reshape; }
+const ir::Primitive& permute_primitive() { return shape_ops().permute; }
 
 void register_shape_ops() { shape_ops(); }
 

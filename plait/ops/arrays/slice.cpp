@@ -12,6 +12,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -356,6 +357,8 @@ Tensor stack(std::span<const Tensor> tensors, int64_t axis) {
   for (const Tensor& tensor : tensors) parts.push_back(expand_dims(tensor, at));
   return concat(parts, at);
 }
+
+const ir::Primitive& concat_primitive() { return slice_ops().concat; }
 
 void register_slice_ops() { slice_ops(); }
 

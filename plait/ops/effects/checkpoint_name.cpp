@@ -3,10 +3,10 @@
 #include "plait/core/error.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
-namespace {
 
 const ir::Primitive& checkpoint_name_primitive() {
   static const ir::Primitive& primitive = declare(
@@ -16,13 +16,12 @@ const ir::Primitive& checkpoint_name_primitive() {
                      .attributes = &ir::schema_of<CheckpointNameAttributes>(),
                      .operands = ir::exactly(1),
                      .elementwise = ir::Elementwise::same,
+                     .numerics = {.accuracy = ir::Accuracy::exact},
                      .places = ir::identity_map},
        .rules = {.partials = {Partial::one()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   return primitive;
 }
-
-}  // namespace
 
 Tensor checkpoint_name(const Tensor& x, std::string_view name) {
   const Call call("checkpoint_name", x);

@@ -25,6 +25,7 @@ ir::Primitive of_complex(const char* name, const char* summary, const char* orac
           .operands = ir::exactly(1),
           .takes = kComplexes,
           .elementwise = result,
+          .numerics = {.accuracy = ir::Accuracy::exact},
           .body = {.complex = body}};
 }
 

@@ -10,6 +10,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/fits.h"
 
@@ -23,8 +24,11 @@ using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 using Context = RuleContext;
 
+constexpr ir::Precision kWide = ir::Precision::wide;
+
 struct Binary {
   const char* name;
+  BinaryFunction function;
   const char* summary;
   const char* oracle;
   DTypeSet takes;
@@ -33,7 +37,7 @@ struct Binary {
   Partial by_second = Partial::zero();
 };
 
-const ir::Primitive& binary(const Binary& declared, Rules rules = {}) {
+const ir::Primitive& binary(const Binary& declared, ir::Numerics numerics = {}, Rules rules = {}) {
   if (rules.not_differentiable.empty()) rules.partials = {declared.by_first, declared.by_second};
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
@@ -41,26 +45,32 @@ const ir::Primitive& binary(const Binary& declared, Rules rules = {}) {
                                 .operands = ir::exactly(2),
                                 .takes = declared.takes,
                                 .elementwise = ir::Elementwise::same,
+                                .numerics = std::move(numerics),
                                 .body = declared.body},
-                  .rules = std::move(rules)});
+                  .rules = std::move(rules),
+                  .function = declared.function});
 }
 
-const ir::Primitive& bits_of(const char* name, const char* summary, const char* oracle,
-                             DTypeSet takes, const ir::ScalarBody& body) {
-  return binary({name, summary, oracle, takes, body},
+const ir::Primitive& bits_of(const char* name, BinaryFunction function, const char* summary,
+                             const char* oracle, DTypeSet takes, const ir::ScalarBody& body,
+                             std::vector<ir::Range> domain = {}) {
+  return binary({name, function, summary, oracle, takes, body},
+                {.accuracy = ir::Accuracy::exact, .domain = std::move(domain)},
                 {.not_differentiable = "does not accept real numbers"});
 }
 
-const ir::Primitive& comparison(const char* name, const char* summary, const char* oracle,
-                                DTypeSet takes, const ir::ScalarBody& body) {
+const ir::Primitive& comparison(const char* name, BinaryFunction function, const char* summary,
+                                const char* oracle, DTypeSet takes, const ir::ScalarBody& body) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .oracle = oracle,
                                 .operands = ir::exactly(2),
                                 .takes = takes,
                                 .elementwise = ir::Elementwise::truth,
+                                .numerics = {.accuracy = ir::Accuracy::exact},
                                 .body = body},
-                  .rules = {.not_differentiable = "returns booleans"}});
+                  .rules = {.not_differentiable = "returns booleans"},
+                  .function = function});
 }
 
 int64_t floor_quotient(Integers x) {
@@ -114,6 +124,7 @@ void infer_select(ir::Inference& in) {
 struct ElementwiseBinaryTable {
   const ir::Primitive& add =
       binary({"add",
+              plait::add,
               "a + b; integers wrap.",
               "numpy.add",
               kNumbers,
@@ -121,9 +132,11 @@ struct ElementwiseBinaryTable {
                .integer = [](Integers x) { return wrapped(bits(x[0]) + bits(x[1])); },
                .complex = [](Complexes x) { return x[0] + x[1]; }},
               Partial::one(),
-              Partial::one()});
+              Partial::one()},
+             {.accuracy = ir::Accuracy::rounded});
   const ir::Primitive& subtract =
       binary({"subtract",
+              plait::subtract,
               "a − b; integers wrap.",
               "numpy.subtract",
               kNumbers,
@@ -131,9 +144,11 @@ struct ElementwiseBinaryTable {
                .integer = [](Integers x) { return wrapped(bits(x[0]) - bits(x[1])); },
                .complex = [](Complexes x) { return x[0] - x[1]; }},
               Partial::one(),
-              Partial::minus_one()});
+              Partial::minus_one()},
+             {.accuracy = ir::Accuracy::rounded});
   const ir::Primitive& multiply =
       binary({"multiply",
+              plait::multiply,
               "a · b; integers wrap.",
               "numpy.multiply",
               kNumbers,
@@ -141,9 +156,11 @@ struct ElementwiseBinaryTable {
                .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[1])); },
                .complex = [](Complexes x) { return x[0] * x[1]; }},
               Partial::of(kSecond, [](const Context& c) { return c.operand(1); }),
-              Partial::of(kFirst, [](const Context& c) { return c.operand(0); })});
+              Partial::of(kFirst, [](const Context& c) { return c.operand(0); })},
+             {.accuracy = ir::Accuracy::rounded});
   const ir::Primitive& divide =
       binary({"divide",
+              plait::divide,
               "a / b.",
               "numpy.divide",
               kInexacts,
@@ -151,29 +168,35 @@ struct ElementwiseBinaryTable {
                .complex = [](Complexes x) { return x[0] / x[1]; }},
               Partial::of(kSecond, [](const Context& c) { return reciprocal(c.operand(1)); }),
               Partial::of(kSecond | kResult,
-                          [](const Context& c) { return -(c.result() / c.operand(1)); })});
+                          [](const Context& c) { return -(c.result() / c.operand(1)); })},
+             {.accuracy = ir::Accuracy::rounded});
   const ir::Primitive& floor_divide =
       binary({"floor_divide",
+              plait::floor_divide,
               "The greatest integer not above a / b; integers by 0 give 0.",
               "numpy.floor_divide",
               kReals,
               {.real = [](Reals x) { return floor_quotient(x); },
                .integer = [](Integers x) { return floor_quotient(x); },
-               .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] / x[1]; }}});
-  const ir::Primitive& remainder =
-      binary({"remainder",
-              "The remainder of floor_divide, with the sign of b; integers by 0 give 0.",
-              "numpy.remainder",
-              kReals,
-              {.real = [](Reals x) { return remainder_of(x); },
-               .integer = [](Integers x) { return remainder_of(x); },
-               .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] % x[1]; }},
-              Partial::one(),
-              Partial::of(kFirst | kSecond, [](const Context& c) {
-                return -plait::floor_divide(c.operand(0), c.operand(1));
-              })});
+               .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] / x[1]; }}},
+             {.accuracy = ir::Accuracy::exact});
+  const ir::Primitive& remainder = binary(
+      {"remainder",
+       plait::remainder,
+       "The remainder of floor_divide, with the sign of b; integers by 0 give 0.",
+       "numpy.remainder",
+       kReals,
+       {.real = [](Reals x) { return remainder_of(x); },
+        .integer = [](Integers x) { return remainder_of(x); },
+        .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] % x[1]; }},
+       Partial::one(),
+       Partial::of(
+           kFirst | kSecond,
+           [](const Context& c) { return -plait::floor_divide(c.operand(0), c.operand(1)); })},
+      {.accuracy = ir::Accuracy::rounded});
   const ir::Primitive& power = binary(
       {"power",
+       plait::power,
        "a to the power of b; for integers and b < 0, 1/a^−b rounded towards 0, and 0 for a = 0.",
        "numpy.power; for integers to negative powers 1 / aⁿ, rounded towards 0",
        kNumbers,
@@ -188,12 +211,15 @@ struct ElementwiseBinaryTable {
                      const Tensor a = where(is_limit, 1, c.operand(0));
                      return where(is_limit, 0, b * plait::power(a, b - 1));
                    }),
-       Partial::of(kFirst | kSecond | kResult, [](const Context& c) {
-         const Tensor base = where(plait::equal(c.operand(0), 0), 1, c.operand(0));
-         return c.result() * log(base);
-       })});
+       Partial::of(kFirst | kSecond | kResult,
+                   [](const Context& c) {
+                     const Tensor base = where(plait::equal(c.operand(0), 0), 1, c.operand(0));
+                     return c.result() * log(base);
+                   })},
+      {.precision = kWide, .accuracy = ir::Accuracy::power});
   const ir::Primitive& maximum = binary(
       {"maximum",
+       plait::maximum,
        "The greater of a and b; NaN if either is NaN.",
        "numpy.maximum",
        kOrdered,
@@ -203,9 +229,11 @@ struct ElementwiseBinaryTable {
        Partial::of(kFirst | kSecond,
                    [](const Context& c) { return share_of_greater(c.operand(0), c.operand(1)); }),
        Partial::of(kFirst | kSecond,
-                   [](const Context& c) { return share_of_greater(c.operand(1), c.operand(0)); })});
+                   [](const Context& c) { return share_of_greater(c.operand(1), c.operand(0)); })},
+      {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& minimum = binary(
       {"minimum",
+       plait::minimum,
        "The lesser of a and b; NaN if either is NaN.",
        "numpy.minimum",
        kOrdered,
@@ -215,9 +243,11 @@ struct ElementwiseBinaryTable {
        Partial::of(kFirst | kSecond,
                    [](const Context& c) { return share_of_greater(c.operand(1), c.operand(0)); }),
        Partial::of(kFirst | kSecond,
-                   [](const Context& c) { return share_of_greater(c.operand(0), c.operand(1)); })});
+                   [](const Context& c) { return share_of_greater(c.operand(0), c.operand(1)); })},
+      {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& atan2 =
       binary({"atan2",
+              plait::atan2,
               "The angle of the point (x, y); operands y, x.",
               "numpy.arctan2",
               kFloatings,
@@ -231,6 +261,7 @@ struct ElementwiseBinaryTable {
               })});
   const ir::Primitive& hypot = binary(
       {"hypot",
+       plait::hypot,
        "√(a² + b²), without overflow.",
        "numpy.hypot",
        kFloatings,
@@ -239,60 +270,69 @@ struct ElementwiseBinaryTable {
        Partial::of(kSecond | kResult, [](const Context& c) { return c.operand(1) / c.result(); })});
   const ir::Primitive& copysign =
       binary({"copysign",
+              plait::copysign,
               "The magnitude of the first operand with the sign of the second.",
               "numpy.copysign",
               kFloatings,
               {.real = [](Reals x) { return std::copysign(x[0], x[1]); }},
-              Partial::of(kFirst | kSecond, [](const Context& c) {
-                return sign(c.operand(0)) * plait::copysign(1.0, c.operand(1));
-              })});
+              Partial::of(kFirst | kSecond,
+                          [](const Context& c) {
+                            return sign(c.operand(0)) * plait::copysign(1.0, c.operand(1));
+                          })},
+             {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& equal =
-      comparison("equal", "Whether a = b.", "numpy.equal", kAllButKeys,
+      comparison("equal", plait::equal, "Whether a = b.", "numpy.equal", kAllButKeys,
                  {.real = [](Reals x) { return x[0] == x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] == x[1]}; },
                   .complex = [](Complexes x) { return Number(x[0] == x[1] ? 1 : 0); }});
   const ir::Primitive& not_equal =
-      comparison("not_equal", "Whether a ≠ b.", "numpy.not_equal", kAllButKeys,
+      comparison("not_equal", plait::not_equal, "Whether a ≠ b.", "numpy.not_equal", kAllButKeys,
                  {.real = [](Reals x) { return x[0] != x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] != x[1]}; },
                   .complex = [](Complexes x) { return Number(x[0] != x[1] ? 1 : 0); }});
   const ir::Primitive& less =
-      comparison("less", "Whether a < b.", "numpy.less", kOrdered,
+      comparison("less", plait::less, "Whether a < b.", "numpy.less", kOrdered,
                  {.real = [](Reals x) { return x[0] < x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] < x[1]}; },
                   .natural = [](Naturals x) { return uint64_t{x[0] < x[1]}; }});
   const ir::Primitive& less_equal =
-      comparison("less_equal", "Whether a ≤ b.", "numpy.less_equal", kOrdered,
+      comparison("less_equal", plait::less_equal, "Whether a ≤ b.", "numpy.less_equal", kOrdered,
                  {.real = [](Reals x) { return x[0] <= x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] <= x[1]}; },
                   .natural = [](Naturals x) { return uint64_t{x[0] <= x[1]}; }});
   const ir::Primitive& bitwise_and =
-      bits_of("bitwise_and", "a & b, bit by bit; for bool, logical and.", "numpy.bitwise_and",
-              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] & x[1]; }});
+      bits_of("bitwise_and", plait::bitwise_and, "a & b, bit by bit; for bool, logical and.",
+              "numpy.bitwise_and", kIntegers | kBoolean,
+              {.integer = [](Integers x) { return x[0] & x[1]; }});
   const ir::Primitive& bitwise_or =
-      bits_of("bitwise_or", "a | b, bit by bit; for bool, logical or.", "numpy.bitwise_or",
-              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] | x[1]; }});
-  const ir::Primitive& bitwise_xor = bits_of(
-      "bitwise_xor", "a ^ b, bit by bit; for bool, logical exclusive or.", "numpy.bitwise_xor",
-      kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] ^ x[1]; }});
+      bits_of("bitwise_or", plait::bitwise_or, "a | b, bit by bit; for bool, logical or.",
+              "numpy.bitwise_or", kIntegers | kBoolean,
+              {.integer = [](Integers x) { return x[0] | x[1]; }});
+  const ir::Primitive& bitwise_xor =
+      bits_of("bitwise_xor", plait::bitwise_xor,
+              "a ^ b, bit by bit; for bool, logical exclusive or.", "numpy.bitwise_xor",
+              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] ^ x[1]; }});
   const ir::Primitive& left_shift = bits_of(
-      "left_shift", "a · 2^b; 0 if b is below 0, or the width or more.", "numpy.left_shift",
-      kIntegers,
+      "left_shift", plait::left_shift, "a · 2^b; 0 if b is below 0, or the width or more.",
+      "numpy.left_shift", kIntegers,
       {.integer =
            [](Integers x) { return x[1] < 0 || x[1] > 63 ? 0 : wrapped(bits(x[0]) << x[1]); },
-       .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] << x[1]; }});
+       .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] << x[1]; }},
+      {{0.0, 7.0}});
   const ir::Primitive& right_shift = bits_of(
-      "right_shift",
+      "right_shift", plait::right_shift,
       "a / 2^b rounded towards −∞; the sign alone (0 or −1) if b is below 0, or the width or more.",
       "numpy.right_shift", kIntegers,
       {.integer = [](Integers x) { return x[0] >> (x[1] < 0 || x[1] > 63 ? 63 : x[1]); },
-       .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] >> x[1]; }});
+       .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] >> x[1]; }},
+      {{0.0, 7.0}});
   const ir::Primitive& select = declare(
       {.primitive = {.name = "select",
                      .summary = "The second operand where the first is true, the third elsewhere.",
                      .oracle = "numpy.where",
                      .operands = ir::exactly(3),
                      .elementwise = ir::Elementwise::same,
+                     .numerics = {.accuracy = ir::Accuracy::exact, .domain = {{-9, 9}}},
                      .infer = infer_select,
                      .body = {.real = [](Reals x) { return x[0] != 0 ? x[1] : x[2]; },
                               .integer = [](Integers x) { return x[0] != 0 ? x[1] : x[2]; },
@@ -312,6 +352,7 @@ struct ElementwiseBinaryTable {
             .operands = ir::exactly(3),
             .takes = kReals,
             .elementwise = ir::Elementwise::same,
+            .numerics = {.accuracy = ir::Accuracy::exact, .domain = {{-2, 0}, {-4, 4}, {1, 2}}},
             .body = {.real =
                          [](Reals x) {
                            const double above = x[1] < x[0] ? x[0] : x[1];
@@ -494,6 +535,17 @@ Tensor clip(const Operand& x, const Operand& low, const Operand& high) {
   return plait::apply(elementwise_binary_ops().clamp,
                       broadcast_together("clip", {low.as(dtype), x.as(dtype), high.as(dtype)}));
 }
+
+const ir::Primitive& add_primitive() { return elementwise_binary_ops().add; }
+const ir::Primitive& subtract_primitive() { return elementwise_binary_ops().subtract; }
+const ir::Primitive& multiply_primitive() { return elementwise_binary_ops().multiply; }
+const ir::Primitive& divide_primitive() { return elementwise_binary_ops().divide; }
+const ir::Primitive& maximum_primitive() { return elementwise_binary_ops().maximum; }
+const ir::Primitive& minimum_primitive() { return elementwise_binary_ops().minimum; }
+const ir::Primitive& bitwise_and_primitive() { return elementwise_binary_ops().bitwise_and; }
+const ir::Primitive& bitwise_or_primitive() { return elementwise_binary_ops().bitwise_or; }
+const ir::Primitive& bitwise_xor_primitive() { return elementwise_binary_ops().bitwise_xor; }
+const ir::Primitive& select_primitive() { return elementwise_binary_ops().select; }
 
 void register_binary_ops() { elementwise_binary_ops(); }
 

@@ -9,6 +9,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
@@ -22,8 +23,11 @@ using Naturals = std::span<const uint64_t>;
 using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 
+constexpr ir::Precision kWide = ir::Precision::wide;
+
 struct Unary {
   const char* name;
+  PublicFunction function;
   const char* summary;
   const char* oracle;
   DTypeSet takes;
@@ -32,17 +36,20 @@ struct Unary {
   ir::Elementwise result = ir::Elementwise::same;
 };
 
-const ir::Primitive& unary(const Unary& declared) {
+const ir::Primitive& unary(const Unary& declared, ir::Numerics numerics = {}) {
   const bool gives_truth = declared.result == ir::Elementwise::truth;
+  if (gives_truth) numerics.accuracy = ir::Accuracy::exact;
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
                                 .oracle = declared.oracle,
                                 .operands = ir::exactly(1),
                                 .takes = declared.takes,
                                 .elementwise = declared.result,
+                                .numerics = std::move(numerics),
                                 .body = declared.body},
                   .rules = {.partials = {declared.partial},
-                            .not_differentiable = gives_truth ? "returns booleans" : ""}});
+                            .not_differentiable = gives_truth ? "returns booleans" : ""},
+                  .function = declared.function});
 }
 
 using Context = RuleContext;
@@ -92,13 +99,15 @@ Number log1p_of(const Number& z) {
 struct ElementwiseUnaryTable {
   const ir::Primitive& negative =
       unary({"negative",
+             plait::negative,
              "−x; integers wrap.",
              "numpy.negative",
              kNumbers,
              {.real = [](Reals x) { return -x[0]; },
               .integer = [](Integers x) { return wrapped(0 - bits(x[0])); },
               .complex = [](Complexes x) { return -x[0]; }},
-             Partial::minus_one()});
+             Partial::minus_one()},
+            {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& absolute = declare(
       {.primitive = {.name = "absolute",
                      .summary = "|x|; real for complex numbers too.",
@@ -106,13 +115,15 @@ struct ElementwiseUnaryTable {
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
                      .elementwise = ir::Elementwise::real,
+                     .numerics = {.accuracy = ir::Accuracy::twice},
                      .body = {
                          .real = [](Reals x) { return std::abs(x[0]); },
                          .integer =
                              [](Integers x) { return x[0] < 0 ? wrapped(0 - bits(x[0])) : x[0]; },
                          .natural = [](Naturals x) { return x[0]; },
                          .complex = [](Complexes x) { return Number(std::abs(x[0])); }}},
-       .rules = {.tangents = {kFirst, tangent_of_absolute}}});
+       .rules = {.tangents = {kFirst, tangent_of_absolute}},
+       .function = plait::absolute});
   const ir::Primitive& sign = declare(
       {.primitive = {.name = "sign",
                      .summary = "−1, 0 or 1, the sign of x; x/|x| for complex numbers.",
@@ -120,6 +131,7 @@ struct ElementwiseUnaryTable {
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
                      .elementwise = ir::Elementwise::same,
+                     .numerics = {.accuracy = ir::Accuracy::twice},
                      .body = {.real = [](Reals x) { return x[0] > 0   ? 1
                                                            : x[0] < 0 ? -1
                                                                       : x[0]; },
@@ -129,109 +141,136 @@ struct ElementwiseUnaryTable {
                                   [](Complexes x) {
                                     return x[0] == 0.0 ? Number() : x[0] / std::abs(x[0]);
                                   }}},
-       .rules = {.tangents = {kFirst | kResult, tangent_of_sign}}});
+       .rules = {.tangents = {kFirst | kResult, tangent_of_sign}},
+       .function = plait::sign});
   const ir::Primitive& square =
       unary({"square",
+             plait::square,
              "x².",
              "numpy.square",
              kNumbers,
              {.real = [](Reals x) { return x[0] * x[0]; },
               .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[0])); },
               .complex = [](Complexes x) { return x[0] * x[0]; }},
-             Partial::of(kFirst, [](const Context& c) { return 2 * c.operand(0); })});
+             Partial::of(kFirst, [](const Context& c) { return 2 * c.operand(0); })},
+            {.accuracy = ir::Accuracy::rounded});
   const ir::Primitive& reciprocal =
       unary({"reciprocal",
+             plait::reciprocal,
              "1/x.",
              "1 / x of NumPy's arrays",
              kInexacts,
              {.real = [](Reals x) { return 1 / x[0]; },
               .complex = [](Complexes x) { return 1.0 / x[0]; }},
-             Partial::of(kResult, [](const Context& c) { return -plait::square(c.result()); })});
+             Partial::of(kResult, [](const Context& c) { return -plait::square(c.result()); })},
+            {.precision = kWide, .accuracy = ir::Accuracy::rounded});
   const ir::Primitive& sqrt =
       unary({"sqrt",
+             plait::sqrt,
              "The square root; NaN for negative numbers.",
              "numpy.sqrt",
              kInexacts,
              {.real = [](Reals x) { return std::sqrt(x[0]); },
               .complex = [](Complexes x) { return std::sqrt(x[0]); }},
-             Partial::of(kResult, [](const Context& c) { return 0.5 / c.result(); })});
+             Partial::of(kResult, [](const Context& c) { return 0.5 / c.result(); })},
+            {.accuracy = ir::Accuracy::rounded, .domain = {{0.0, 9.0}}});
   const ir::Primitive& rsqrt =
       unary({"rsqrt",
+             plait::rsqrt,
              "1/√x.",
              "1 / numpy.sqrt",
              kInexacts,
              {.real = [](Reals x) { return 1 / std::sqrt(x[0]); },
               .complex = [](Complexes x) { return 1.0 / std::sqrt(x[0]); }},
              Partial::of(kFirst | kResult,
-                         [](const Context& c) { return -0.5 * (c.result() / c.operand(0)); })});
+                         [](const Context& c) { return -0.5 * (c.result() / c.operand(0)); })},
+            {.precision = kWide, .accuracy = ir::Accuracy::twice, .domain = {{0.1, 9.0}}});
   const ir::Primitive& exp =
       unary({"exp",
+             plait::exp,
              "e to the power of x.",
              "numpy.exp",
              kInexacts,
              {.real = [](Reals x) { return std::exp(x[0]); },
               .complex = [](Complexes x) { return std::exp(x[0]); }},
-             Partial::of(kResult, [](const Context& c) { return c.result(); })});
-  const ir::Primitive& exp2 = unary(
-      {"exp2",
-       "2 to the power of x.",
-       "numpy.exp2",
-       kInexacts,
-       {.real = [](Reals x) { return std::exp2(x[0]); },
-        .complex = [](Complexes x) { return std::exp(x[0] * std::numbers::ln2); }},
-       Partial::of(kResult, [](const Context& c) { return std::numbers::ln2 * c.result(); })});
+             Partial::of(kResult, [](const Context& c) { return c.result(); })},
+            {.precision = kWide});
+  const ir::Primitive& exp2 =
+      unary({"exp2",
+             plait::exp2,
+             "2 to the power of x.",
+             "numpy.exp2",
+             kInexacts,
+             {.real = [](Reals x) { return std::exp2(x[0]); },
+              .complex = [](Complexes x) { return std::exp(x[0] * std::numbers::ln2); }},
+             Partial::of(kResult, [](const Context& c) { return std::numbers::ln2 * c.result(); })},
+            {.precision = kWide});
   const ir::Primitive& expm1 =
       unary({"expm1",
+             plait::expm1,
              "e^x − 1, accurate near 0.",
              "numpy.expm1",
              kInexacts,
              {.real = [](Reals x) { return std::expm1(x[0]); },
               .complex = [](Complexes x) { return expm1_of(x[0]); }},
-             Partial::of(kResult, [](const Context& c) { return c.result() + 1; })});
-  const ir::Primitive& cbrt = unary({"cbrt",
-                                     "The cube root, real also for negative numbers.",
-                                     "numpy.cbrt",
-                                     kFloatings,
-                                     {.real = cube_root},
-                                     Partial::of(kResult, [](const Context& c) {
-                                       return plait::reciprocal(3 * plait::square(c.result()));
-                                     })});
-  const ir::Primitive& log = unary(
-      {"log",
-       "The natural logarithm.",
-       "numpy.log",
-       kInexacts,
-       {.real = [](Reals x) { return std::log(x[0]); },
-        .complex = [](Complexes x) { return std::log(x[0]); }},
-       Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
+             Partial::of(kResult, [](const Context& c) { return c.result() + 1; })},
+            {.precision = kWide});
+  const ir::Primitive& cbrt = unary(
+      {"cbrt",
+       plait::cbrt,
+       "The cube root, real also for negative numbers.",
+       "numpy.cbrt",
+       kFloatings,
+       {.real = cube_root},
+       Partial::of(
+           kResult,
+           [](const Context& c) { return plait::reciprocal(3 * plait::square(c.result())); })},
+      {.domain = {{0.1, 9.0}}});
+  const ir::Primitive& log =
+      unary({"log",
+             plait::log,
+             "The natural logarithm.",
+             "numpy.log",
+             kInexacts,
+             {.real = [](Reals x) { return std::log(x[0]); },
+              .complex = [](Complexes x) { return std::log(x[0]); }},
+             Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })},
+            {.precision = kWide, .domain = {{0.1, 9.0}}});
   const ir::Primitive& log2 =
       unary({"log2",
+             plait::log2,
              "The logarithm to base 2.",
              "numpy.log2",
              kInexacts,
              {.real = [](Reals x) { return std::log2(x[0]); },
               .complex = [](Complexes x) { return std::log(x[0]) / std::numbers::ln2; }},
              Partial::of(kFirst,
-                         [](const Context& c) { return 1 / (std::numbers::ln2 * c.operand(0)); })});
-  const ir::Primitive& log10 = unary({"log10",
-                                      "The logarithm to base 10.",
-                                      "numpy.log10",
-                                      kInexacts,
-                                      {.real = [](Reals x) { return std::log10(x[0]); },
-                                       .complex = [](Complexes x) { return std::log10(x[0]); }},
-                                      Partial::of(kFirst, [](const Context& c) {
-                                        return 1 / (std::numbers::ln10 * c.operand(0));
-                                      })});
+                         [](const Context& c) { return 1 / (std::numbers::ln2 * c.operand(0)); })},
+            {.precision = kWide, .domain = {{0.1, 9.0}}});
+  const ir::Primitive& log10 =
+      unary({"log10",
+             plait::log10,
+             "The logarithm to base 10.",
+             "numpy.log10",
+             kInexacts,
+             {.real = [](Reals x) { return std::log10(x[0]); },
+              .complex = [](Complexes x) { return std::log10(x[0]); }},
+             Partial::of(kFirst,
+                         [](const Context& c) { return 1 / (std::numbers::ln10 * c.operand(0)); })},
+            {.precision = kWide, .domain = {{0.1, 9.0}}});
   const ir::Primitive& log1p =
       unary({"log1p",
+             plait::log1p,
              "log(1 + x), accurate near 0.",
              "numpy.log1p",
              kInexacts,
              {.real = [](Reals x) { return std::log1p(x[0]); },
               .complex = [](Complexes x) { return log1p_of(x[0]); }},
-             Partial::of(kFirst, [](const Context& c) { return 1 / (c.operand(0) + 1); })});
+             Partial::of(kFirst, [](const Context& c) { return 1 / (c.operand(0) + 1); })},
+            {.precision = kWide, .domain = {{-0.9, 9.0}}});
   const ir::Primitive& sin =
       unary({"sin",
+             plait::sin,
              "The sine.",
              "numpy.sin",
              kInexacts,
@@ -240,6 +279,7 @@ struct ElementwiseUnaryTable {
              Partial::of(kFirst, [](const Context& c) { return plait::cos(c.operand(0)); })});
   const ir::Primitive& cos =
       unary({"cos",
+             plait::cos,
              "The cosine.",
              "numpy.cos",
              kInexacts,
@@ -248,31 +288,39 @@ struct ElementwiseUnaryTable {
              Partial::of(kFirst, [](const Context& c) { return -plait::sin(c.operand(0)); })});
   const ir::Primitive& tan =
       unary({"tan",
+             plait::tan,
              "The tangent.",
              "numpy.tan",
              kInexacts,
              {.real = [](Reals x) { return std::tan(x[0]); },
               .complex = [](Complexes x) { return std::tan(x[0]); }},
-             Partial::of(kResult, [](const Context& c) { return plait::square(c.result()) + 1; })});
-  const ir::Primitive& asin = unary({"asin",
-                                     "The inverse sine, in radians.",
-                                     "numpy.arcsin",
-                                     kInexacts,
-                                     {.real = [](Reals x) { return std::asin(x[0]); },
-                                      .complex = [](Complexes x) { return std::asin(x[0]); }},
-                                     Partial::of(kFirst, [](const Context& c) {
-                                       return plait::rsqrt(1 - plait::square(c.operand(0)));
-                                     })});
-  const ir::Primitive& acos = unary({"acos",
-                                     "The inverse cosine, in radians.",
-                                     "numpy.arccos",
-                                     kInexacts,
-                                     {.real = [](Reals x) { return std::acos(x[0]); },
-                                      .complex = [](Complexes x) { return std::acos(x[0]); }},
-                                     Partial::of(kFirst, [](const Context& c) {
-                                       return -plait::rsqrt(1 - plait::square(c.operand(0)));
-                                     })});
+             Partial::of(kResult, [](const Context& c) { return plait::square(c.result()) + 1; })},
+            {.precision = kWide, .domain = {{-1.5, 1.5}}});
+  const ir::Primitive& asin = unary(
+      {"asin",
+       plait::asin,
+       "The inverse sine, in radians.",
+       "numpy.arcsin",
+       kInexacts,
+       {.real = [](Reals x) { return std::asin(x[0]); },
+        .complex = [](Complexes x) { return std::asin(x[0]); }},
+       Partial::of(kFirst,
+                   [](const Context& c) { return plait::rsqrt(1 - plait::square(c.operand(0))); })},
+      {.precision = kWide, .domain = {{-0.99, 0.99}}});
+  const ir::Primitive& acos =
+      unary({"acos",
+             plait::acos,
+             "The inverse cosine, in radians.",
+             "numpy.arccos",
+             kInexacts,
+             {.real = [](Reals x) { return std::acos(x[0]); },
+              .complex = [](Complexes x) { return std::acos(x[0]); }},
+             Partial::of(
+                 kFirst,
+                 [](const Context& c) { return -plait::rsqrt(1 - plait::square(c.operand(0))); })},
+            {.precision = kWide, .domain = {{-0.99, 0.99}}});
   const ir::Primitive& atan = unary({"atan",
+                                     plait::atan,
                                      "The inverse tangent, in radians.",
                                      "numpy.arctan",
                                      kInexacts,
@@ -283,22 +331,27 @@ struct ElementwiseUnaryTable {
                                      })});
   const ir::Primitive& sinh =
       unary({"sinh",
+             plait::sinh,
              "The hyperbolic sine.",
              "numpy.sinh",
              kInexacts,
              {.real = [](Reals x) { return std::sinh(x[0]); },
               .complex = [](Complexes x) { return std::sinh(x[0]); }},
-             Partial::of(kFirst, [](const Context& c) { return plait::cosh(c.operand(0)); })});
+             Partial::of(kFirst, [](const Context& c) { return plait::cosh(c.operand(0)); })},
+            {.precision = kWide});
   const ir::Primitive& cosh =
       unary({"cosh",
+             plait::cosh,
              "The hyperbolic cosine.",
              "numpy.cosh",
              kInexacts,
              {.real = [](Reals x) { return std::cosh(x[0]); },
               .complex = [](Complexes x) { return std::cosh(x[0]); }},
-             Partial::of(kFirst, [](const Context& c) { return plait::sinh(c.operand(0)); })});
+             Partial::of(kFirst, [](const Context& c) { return plait::sinh(c.operand(0)); })},
+            {.precision = kWide});
   const ir::Primitive& tanh =
       unary({"tanh",
+             plait::tanh,
              "The hyperbolic tangent.",
              "numpy.tanh",
              kInexacts,
@@ -306,6 +359,7 @@ struct ElementwiseUnaryTable {
               .complex = [](Complexes x) { return std::tanh(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return 1 - plait::square(c.result()); })});
   const ir::Primitive& asinh = unary({"asinh",
+                                      plait::asinh,
                                       "The inverse of sinh.",
                                       "numpy.arcsinh",
                                       kInexacts,
@@ -316,25 +370,32 @@ struct ElementwiseUnaryTable {
                                       })});
   const ir::Primitive& acosh =
       unary({"acosh",
+             plait::acosh,
              "The inverse of cosh; NaN below 1.",
              "numpy.arccosh",
              kInexacts,
              {.real = [](Reals x) { return std::acosh(x[0]); },
               .complex = [](Complexes x) { return std::acosh(x[0]); }},
-             Partial::of(kFirst, [](const Context& c) {
-               return plait::rsqrt(c.operand(0) - 1) * plait::rsqrt(c.operand(0) + 1);
-             })});
-  const ir::Primitive& atanh = unary({"atanh",
-                                      "The inverse of tanh.",
-                                      "numpy.arctanh",
-                                      kInexacts,
-                                      {.real = [](Reals x) { return std::atanh(x[0]); },
-                                       .complex = [](Complexes x) { return std::atanh(x[0]); }},
-                                      Partial::of(kFirst, [](const Context& c) {
-                                        return plait::reciprocal(1 - plait::square(c.operand(0)));
-                                      })});
+             Partial::of(kFirst,
+                         [](const Context& c) {
+                           return plait::rsqrt(c.operand(0) - 1) * plait::rsqrt(c.operand(0) + 1);
+                         })},
+            {.domain = {{1.1, 9.0}}});
+  const ir::Primitive& atanh = unary(
+      {"atanh",
+       plait::atanh,
+       "The inverse of tanh.",
+       "numpy.arctanh",
+       kInexacts,
+       {.real = [](Reals x) { return std::atanh(x[0]); },
+        .complex = [](Complexes x) { return std::atanh(x[0]); }},
+       Partial::of(
+           kFirst,
+           [](const Context& c) { return plait::reciprocal(1 - plait::square(c.operand(0))); })},
+      {.domain = {{-0.95, 0.95}}});
   const ir::Primitive& sigmoid =
       unary({"sigmoid",
+             plait::sigmoid,
              "1/(1 + e^−x).",
              "scipy.special.expit",
              kFloatings,
@@ -346,6 +407,7 @@ struct ElementwiseUnaryTable {
              Partial::of(kResult, [](const Context& c) { return c.result() * (1 - c.result()); })});
   const ir::Primitive& erf =
       unary({"erf",
+             plait::erf,
              "The error function.",
              "scipy.special.erf",
              kFloatings,
@@ -354,19 +416,24 @@ struct ElementwiseUnaryTable {
                return 2 * std::numbers::inv_sqrtpi * plait::exp(-plait::square(c.operand(0)));
              })});
   const ir::Primitive& floor = unary({"floor",
+                                      plait::floor,
                                       "The greatest integer that is not above x.",
                                       "numpy.floor",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::floor(x[0]); }},
-                                      Partial::zero()});
+                                      Partial::zero()},
+                                     {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& ceil = unary({"ceil",
+                                     plait::ceil,
                                      "The least integer that is not below x.",
                                      "numpy.ceil",
                                      kFloatings,
                                      {.real = [](Reals x) { return std::ceil(x[0]); }},
-                                     Partial::zero()});
+                                     Partial::zero()},
+                                    {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& round =
       unary({"round",
+             plait::round,
              "The nearest integer, halves to even.",
              "numpy.rint",
              kInexacts,
@@ -375,13 +442,16 @@ struct ElementwiseUnaryTable {
                   [](Complexes x) {
                     return Number(std::nearbyint(x[0].real()), std::nearbyint(x[0].imag()));
                   }},
-             Partial::zero()});
+             Partial::zero()},
+            {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& trunc = unary({"trunc",
+                                      plait::trunc,
                                       "x rounded towards 0.",
                                       "numpy.trunc",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::trunc(x[0]); }},
-                                      Partial::zero()});
+                                      Partial::zero()},
+                                     {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& stop_gradient = declare(
       {.primitive = {.name = "stop_gradient",
                      .summary = "x, treated as a constant by derivatives.",
@@ -389,11 +459,14 @@ struct ElementwiseUnaryTable {
                      .operands = ir::exactly(1),
                      .takes = kAllButKeys,
                      .elementwise = ir::Elementwise::same,
+                     .numerics = {.accuracy = ir::Accuracy::exact},
                      .places = ir::identity_map},
        .rules = {.partials = {Partial::zero()}},
-       .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
+       .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; },
+       .function = plait::stop_gradient});
   const ir::Primitive& is_nan =
       unary({"is_nan",
+             {},
              "Whether x is NaN.",
              "numpy.isnan",
              kInexacts,
@@ -406,6 +479,7 @@ struct ElementwiseUnaryTable {
              ir::Elementwise::truth});
   const ir::Primitive& is_infinite =
       unary({"is_infinite",
+             {},
              "Whether x is ∞ or −∞.",
              "numpy.isinf",
              kInexacts,
@@ -418,6 +492,7 @@ struct ElementwiseUnaryTable {
              ir::Elementwise::truth});
   const ir::Primitive& is_finite =
       unary({"is_finite",
+             {},
              "Whether x is neither infinite nor NaN.",
              "numpy.isfinite",
              kInexacts,
@@ -429,13 +504,16 @@ struct ElementwiseUnaryTable {
              Partial::zero(),
              ir::Elementwise::truth});
   const ir::Primitive& bitwise_not = unary({"bitwise_not",
+                                            plait::bitwise_not,
                                             "All bits inverted; for bool, not x.",
                                             "numpy.invert",
                                             kIntegers,
                                             {.integer = [](Integers x) { return ~x[0]; }},
-                                            Partial::zero()});
+                                            Partial::zero()},
+                                           {.accuracy = ir::Accuracy::exact});
   const ir::Primitive& logical_not =
       unary({"logical_not",
+             plait::logical_not,
              "Whether x is false.",
              "numpy.logical_not",
              kBoolean,
@@ -545,6 +623,9 @@ Tensor logical_not(const Operand& x) {
   const Call call("logical_not", x);
   return apply(elementwise_unary_ops().logical_not, {astype(tensor_from(x), DType::boolean)});
 }
+
+const ir::Primitive& negative_primitive() { return elementwise_unary_ops().negative; }
+const ir::Primitive& stop_gradient_primitive() { return elementwise_unary_ops().stop_gradient; }
 
 void register_unary_ops() { elementwise_unary_ops(); }
 

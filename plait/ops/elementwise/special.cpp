@@ -27,6 +27,8 @@ using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 using Context = RuleContext;
 
+constexpr ir::Precision kWide = ir::Precision::wide;
+
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double log_add_exp(Reals x) {
@@ -49,6 +51,7 @@ Tensor share_of(const Tensor& a, const Tensor& b) {
 struct SpecialTable {
   const ir::Primitive& erfc = declare_function(
       1, {"erfc",
+          plait::erfc,
           "1 − erf x, accurate where that is small.",
           "scipy.special.erfc",
           kFloatings,
@@ -58,40 +61,53 @@ struct SpecialTable {
            })}}});
   const ir::Primitive& erfinv = declare_function(
       1, {"erfinv",
+          plait::erfinv,
           "The inverse of erf; NaN outside of [−1, 1].",
           "scipy.special.erfinv",
           kFloatings,
           {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
-          {.partials = {Partial::of(kResult, [](const Context& c) {
-             return 0.5 / std::numbers::inv_sqrtpi * plait::exp(square(c.result()));
-           })}}});
+          {.partials = {Partial::of(kResult,
+                                    [](const Context& c) {
+                                      return 0.5 / std::numbers::inv_sqrtpi *
+                                             plait::exp(square(c.result()));
+                                    })}},
+          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{-0.95, 0.95}}}});
   const ir::Primitive& lgamma = declare_function(
       1, {"lgamma",
+          plait::lgamma,
           "The logarithm of the magnitude of Γ(x).",
           "scipy.special.gammaln",
           kFloatings,
           {.real = [](Reals x) { return special::log_gamma(x[0]); }},
           {.partials = {Partial::of(
-               kFirst, [](const Context& c) { return plait::digamma(c.operand(0)); })}}});
+               kFirst, [](const Context& c) { return plait::digamma(c.operand(0)); })}},
+          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.1, 9.0}}}});
   const ir::Primitive& digamma = declare_function(
       1, {"digamma",
+          plait::digamma,
           "The derivative of lgamma.",
           "scipy.special.digamma",
           kFloatings,
           {.real = [](Reals x) { return special::digamma(x[0]); }},
           {.partials = {Partial::of(
-               kFirst, [](const Context& c) { return plait::polygamma(1, c.operand(0)); })}}});
+               kFirst, [](const Context& c) { return plait::polygamma(1, c.operand(0)); })}},
+          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.1, 9.0}}}});
   const ir::Primitive& polygamma = declare_function(
       2, {"polygamma",
+          plait::polygamma,
           "The n-th derivative of digamma at x; operands n, an integer, and x.",
           "mpmath.psi",
           kFloatings,
           {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
-          {.partials = {Partial::zero(), Partial::of(kFirst | kSecond, [](const Context& c) {
-                          return plait::polygamma(c.operand(0) + 1, c.operand(1));
-                        })}}});
+          {.partials = {Partial::zero(), Partial::of(kFirst | kSecond,
+                                                     [](const Context& c) {
+                                                       return plait::polygamma(c.operand(0) + 1,
+                                                                               c.operand(1));
+                                                     })}},
+          {.precision = kWide, .accuracy = ir::Accuracy::special}});
   const ir::Primitive& logaddexp = declare_function(
       2, {"logaddexp",
+          plait::logaddexp,
           "log(e^a + e^b), without overflow.",
           "numpy.logaddexp",
           kFloatings,
@@ -104,24 +120,30 @@ struct SpecialTable {
                })}}});
   const ir::Primitive& fmod = declare_function(
       2, {"fmod",
+          plait::fmod,
           "The remainder of a / b rounded towards 0, with the sign of a; integers by 0 give 0.",
           "numpy.fmod",
           kReals,
           {.real = [](Reals x) { return std::fmod(x[0], x[1]); },
            .integer = [](Integers x) { return x[1] == 0 || x[1] == -1 ? 0 : x[0] % x[1]; },
            .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] % x[1]; }},
-          {.partials = {Partial::one(), Partial::of(kFirst | kSecond, [](const Context& c) {
-                          return -trunc(c.operand(0) / c.operand(1));
-                        })}}});
+          {.partials = {Partial::one(), Partial::of(kFirst | kSecond,
+                                                    [](const Context& c) {
+                                                      return -trunc(c.operand(0) / c.operand(1));
+                                                    })}},
+          {.accuracy = ir::Accuracy::exact}});
   const ir::Primitive& nextafter =
       declare_function(2, {"nextafter",
+                           plait::nextafter,
                            "The next number of the dtype from x towards y.",
                            "numpy.nextafter",
                            kFloatings,
                            {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
-                           {.not_differentiable = "steps from one number to the next"}});
+                           {.not_differentiable = "steps from one number to the next"},
+                           {.accuracy = ir::Accuracy::exact}});
   const ir::Primitive& logaddexp2 = declare_function(
       2, {"logaddexp2",
+          plait::logaddexp2,
           "log₂(2^a + 2^b), without overflow.",
           "numpy.logaddexp2",
           kFloatings,
@@ -136,45 +158,55 @@ struct SpecialTable {
                                           c.operand(0) * std::numbers::ln2);
                         })}}});
   const ir::Primitive& entr = declare_function(
-      1, {"entr",
-          "−x log x: 0 for x = 0, and −∞ below.",
-          "scipy.special.entr",
-          kFloatings,
-          {.real = [](Reals x) { return special::entropy(x[0]); }},
-          {.partials = {
-               Partial::of(kFirst, [](const Context& c) { return -log(c.operand(0)) - 1; })}}});
+      1,
+      {"entr",
+       plait::entr,
+       "−x log x: 0 for x = 0, and −∞ below.",
+       "scipy.special.entr",
+       kFloatings,
+       {.real = [](Reals x) { return special::entropy(x[0]); }},
+       {.partials = {Partial::of(kFirst, [](const Context& c) { return -log(c.operand(0)) - 1; })}},
+       {.accuracy = ir::Accuracy::special, .domain = {{0.0, 3.0}}}});
   const ir::Primitive& ldexp = declare_function(
       2, {"ldexp",
+          {},
           "x times 2^e, rounded once; e is an integer.",
           "numpy.ldexp",
           kFloatings,
           {.real = [](Reals x) { return special::times_power_of_2(x[0], x[1]); }},
-          {.partials = {
-               Partial::of(kSecond, [](const Context& c) { return plait::exp2(c.operand(1)); }),
-               Partial::zero()}}});
+          {.partials = {Partial::of(kSecond,
+                                    [](const Context& c) { return plait::exp2(c.operand(1)); }),
+                        Partial::zero()}},
+          {.accuracy = ir::Accuracy::exact}});
   const ir::Primitive& exponent = declare_function(
       1, {"exponent",
+          {},
           "The integer e for which x = m 2^e with ½ ≤ |m| < 1; 0 for 0, infinities and NaN.",
           "numpy.frexp",
           kFloatings,
           {.real = [](Reals x) { return special::exponent(x[0]); }},
-          {.not_differentiable = "returns integers"}});
+          {.not_differentiable = "returns integers"},
+          {.accuracy = ir::Accuracy::exact}});
   const ir::Primitive& gcd =
       declare_function(2, {"gcd",
+                           plait::gcd,
                            "The greatest common divisor; 0 for two zeros.",
                            "numpy.gcd",
                            kIntegers,
                            {.integer = [](Integers x) { return common_divisor(x[0], x[1]); },
                             .natural = [](Naturals x) { return common_divisor(x[0], x[1]); }},
-                           {.not_differentiable = "returns integers"}});
+                           {.not_differentiable = "returns integers"},
+                           {.accuracy = ir::Accuracy::exact, .domain = {{-99, 99}}}});
   const ir::Primitive& lcm =
       declare_function(2, {"lcm",
+                           plait::lcm,
                            "The least common multiple; 0 if one is 0.",
                            "numpy.lcm",
                            kIntegers,
                            {.integer = [](Integers x) { return common_multiple(x[0], x[1]); },
                             .natural = [](Naturals x) { return common_multiple(x[0], x[1]); }},
-                           {.not_differentiable = "returns integers"}});
+                           {.not_differentiable = "returns integers"},
+                           {.accuracy = ir::Accuracy::exact, .domain = {{-99, 99}}}});
 };
 const SpecialTable& special_ops() {
   static const SpecialTable table;

@@ -9,6 +9,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/update_slice.h"
 #include "plait/ops/inside/indexing/index_plan.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/trace.h"
 
@@ -44,11 +45,6 @@ Tensor combine_two(Combine combine, const Tensor& x, const Tensor& value) {
     case Combine::maximum: return maximum(x, value);
   }
   return value;
-}
-
-const ir::Primitive& select_primitive() {
-  static const ir::Primitive& primitive = (register_binary_ops(), ir::primitive("select"));
-  return primitive;
 }
 
 // The value with a size of 1 for each axis of the mask. Empty if the value has different elements

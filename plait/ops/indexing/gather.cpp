@@ -11,6 +11,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/indexing/scatter.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -169,6 +170,9 @@ Tensor gather_rows(const Tensor& x, std::span<const Tensor> indices,
 }
 
 Tensor nonzero_places(const Tensor& x) { return plait::apply(gather_ops().nonzero, {x}); }
+
+const ir::Primitive& gather_primitive() { return gather_ops().gather; }
+const ir::Primitive& nonzero_primitive() { return gather_ops().nonzero; }
 
 void register_gather_ops() { gather_ops(); }
 

@@ -8,6 +8,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -214,6 +215,12 @@ Scalar neutral_of(Combine combine, DType dtype) {
                                                          : float_limits(dtype).max;
   return is_minimum ? most : -most;
 }
+
+const ir::Primitive& scatter_set_primitive() { return scatter_ops().set; }
+const ir::Primitive& scatter_add_primitive() { return scatter_ops().add; }
+const ir::Primitive& scatter_multiply_primitive() { return scatter_ops().multiply; }
+const ir::Primitive& scatter_minimum_primitive() { return scatter_ops().minimum; }
+const ir::Primitive& scatter_maximum_primitive() { return scatter_ops().maximum; }
 
 void register_scatter_ops() { scatter_ops(); }
 

@@ -10,6 +10,7 @@
 #include "plait/ops/indexing/gather.h"
 #include "plait/ops/indexing/scatter.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait {
@@ -266,6 +267,9 @@ Tensor ragged_outer(const Tensor& a, const Tensor& b, const Tensor& group_sizes)
   const DType dtype = common_dtype(a, b);
   return apply_ragged_outer(astype(a, dtype), astype(b, dtype), group_sizes);
 }
+
+const ir::Primitive& ragged_dot_primitive() { return ragged_ops().dot; }
+const ir::Primitive& ragged_outer_primitive() { return ragged_ops().outer; }
 
 void register_segment_ops() { ragged_ops(); }
 

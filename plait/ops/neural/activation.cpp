@@ -25,6 +25,7 @@ struct ActivationTable {
                      .operands = ir::exactly(1),
                      .takes = kReals,
                      .elementwise = ir::Elementwise::same,
+                     .numerics = {.accuracy = ir::Accuracy::exact},
                      .body = {
                          .real = [](Reals x) { return x[0] < 0 ? 0 : x[0]; },
                          .integer = [](std::span<const int64_t> x) { return x[0] < 0 ? 0 : x[0]; },

@@ -7,6 +7,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -244,6 +245,7 @@ const ir::Primitive& declare_convolution(const char* name, const char* summary, 
                                 .attributes = &ir::schema_of<ConvolutionAttributes>(),
                                 .operands = ir::exactly(2),
                                 .takes = kConvolved,
+                                .numerics = {.precision = ir::Precision::narrow},
                                 .infer = infer},
                   .rules = {.transposes = std::move(transposes), .batching = batching}});
 }
@@ -317,6 +319,14 @@ Tensor convolution_input_gradient(const Tensor& out, const Tensor& w,
 Tensor convolution_weight_gradient(const Tensor& x, const Tensor& out,
                                    const ConvolutionAttributes& attributes) {
   return apply_to(Kind::w, x, out, attributes);
+}
+
+const ir::Primitive& convolution_primitive() { return convolution_ops().convolution; }
+const ir::Primitive& convolution_input_gradient_primitive() {
+  return convolution_ops().input_gradient;
+}
+const ir::Primitive& convolution_weight_gradient_primitive() {
+  return convolution_ops().weight_gradient;
 }
 
 void register_convolution_ops() { convolution_ops(); }

@@ -9,6 +9,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/memory/layout.h"
@@ -106,8 +107,6 @@ std::vector<Tensor> batch_axis(const ir::Attributes& attributes, std::span<const
 
 std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const Tensor> operands,
                                const std::vector<bool>&);
-const ir::Primitive& softmax_primitive();
-const ir::Primitive& log_softmax_primitive();
 
 struct SoftmaxTable {
   const ir::Primitive& softmax =
@@ -118,6 +117,7 @@ struct SoftmaxTable {
                              .attributes = &ir::schema_of<SoftmaxAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kComputed,
+                             .numerics = {.precision = ir::Precision::wide},
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_softmax},
                          .batching = {batch_axis<softmax_primitive>},
@@ -129,6 +129,7 @@ struct SoftmaxTable {
                              .attributes = &ir::schema_of<SoftmaxAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kComputed,
+                             .numerics = {.precision = ir::Precision::wide},
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_log},
                          .batching = {batch_axis<log_softmax_primitive>},
@@ -141,6 +142,7 @@ struct SoftmaxTable {
                              .attributes = &ir::schema_of<StandardizeAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kComputed,
+                             .numerics = {.precision = ir::Precision::wide},
                              .infer = infer_standardize},
                .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
                          .batching = {batch_rows},
@@ -150,9 +152,6 @@ const SoftmaxTable& softmax_ops() {
   static const SoftmaxTable table;
   return table;
 }
-
-const ir::Primitive& softmax_primitive() { return softmax_ops().softmax; }
-const ir::Primitive& log_softmax_primitive() { return softmax_ops().log_softmax; }
 
 std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const Tensor> operands,
                                const std::vector<bool>&) {
@@ -193,6 +192,10 @@ Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};
 }
+
+const ir::Primitive& softmax_primitive() { return softmax_ops().softmax; }
+const ir::Primitive& log_softmax_primitive() { return softmax_ops().log_softmax; }
+const ir::Primitive& standardize_primitive() { return softmax_ops().standardize; }
 
 void register_softmax_ops() { softmax_ops(); }
 

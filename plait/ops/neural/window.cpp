@@ -4,6 +4,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/operand.h"
 #include "plait/tensor/apply.h"
 
@@ -159,13 +160,6 @@ std::vector<Tensor> batch_two(const ir::Attributes& attributes, std::span<const 
   return {plait::apply(primitive(), both, attributes)};
 }
 
-const ir::Primitive& sum_primitive();
-const ir::Primitive& spread_primitive();
-const ir::Primitive& maximum_primitive();
-const ir::Primitive& index_primitive();
-const ir::Primitive& take_primitive();
-const ir::Primitive& put_primitive();
-
 struct WindowTable {
   const ir::Primitive& sum =
       declare({.primitive = {.name = "window_sum",
@@ -176,7 +170,7 @@ struct WindowTable {
                              .takes = kNumbers,
                              .infer = infer_sum},
                .rules = {.transposes = {{{}, transpose_window_sum}},
-                         .batching = {batch_one<sum_primitive>}}});
+                         .batching = {batch_one<window_sum_primitive>}}});
   const ir::Primitive& spread = declare(
       {.primitive =
            {.name = "window_spread",
@@ -188,7 +182,7 @@ struct WindowTable {
             .takes = kNumbers,
             .infer = infer_spread},
        .rules = {.transposes = {{{}, transpose_spread}},
-                 .batching = {batch_one<spread_primitive>}}});
+                 .batching = {batch_one<window_spread_primitive>}}});
   const ir::Primitive& maximum = declare(
       {.primitive =
            {.name = "window_maximum",
@@ -200,7 +194,7 @@ struct WindowTable {
             .takes = kOrdered,
             .infer = infer_sum},
        .rules = {.tangents = {Reads::operand(0), tangent_of_maximum},
-                 .batching = {batch_one<maximum_primitive>}}});
+                 .batching = {batch_one<window_maximum_primitive>}}});
   const ir::Primitive& index =
       declare({.primitive = {.name = "window_maximum_index",
                              .summary = "The index in its plane of the maximum of each window, the "
@@ -211,7 +205,7 @@ struct WindowTable {
                              .takes = kOrdered,
                              .infer = infer_index},
                .rules = {.not_differentiable = "returns integers",
-                         .batching = {batch_one<index_primitive>}}});
+                         .batching = {batch_one<window_maximum_index_primitive>}}});
   const ir::Primitive& take =
       declare({.primitive = {.name = "plane_take",
                              .summary = "x[p, index[p, i]], where indices count the elements of "
@@ -222,7 +216,7 @@ struct WindowTable {
                              .takes = kAllButKeys,
                              .infer = infer_take},
                .rules = {.transposes = {{Reads::operand(1), transpose_take}, {}},
-                         .batching = {batch_two<take_primitive>}}});
+                         .batching = {batch_two<plane_take_primitive>}}});
   const ir::Primitive& put = declare(
       {.primitive = {.name = "plane_put",
                      .summary = "The transpose of plane_take: x[p, i] is added at index[p, i].",
@@ -232,19 +226,12 @@ struct WindowTable {
                      .takes = kNumbers,
                      .infer = infer_put},
        .rules = {.transposes = {{Reads::operand(1), transpose_put}, {}},
-                 .batching = {batch_two<put_primitive>}}});
+                 .batching = {batch_two<plane_put_primitive>}}});
 };
 const WindowTable& window_ops() {
   static const WindowTable table;
   return table;
 }
-
-const ir::Primitive& sum_primitive() { return window_ops().sum; }
-const ir::Primitive& spread_primitive() { return window_ops().spread; }
-const ir::Primitive& maximum_primitive() { return window_ops().maximum; }
-const ir::Primitive& index_primitive() { return window_ops().index; }
-const ir::Primitive& take_primitive() { return window_ops().take; }
-const ir::Primitive& put_primitive() { return window_ops().put; }
 
 std::vector<Dim> sizes_of_plane(const Shape& shape, size_t dimensions) {
   const auto plane = plane_of(shape, dimensions);
@@ -306,6 +293,13 @@ Tensor plane_take(const Tensor& x, const Tensor& index, size_t dimensions) {
       {broadcast_to(x, with_planes(x_shape)), broadcast_to(index, with_planes(index_shape))},
       ir::Attributes::of(PlaneAttributes{static_cast<int64_t>(dimensions)}));
 }
+
+const ir::Primitive& window_sum_primitive() { return window_ops().sum; }
+const ir::Primitive& window_spread_primitive() { return window_ops().spread; }
+const ir::Primitive& window_maximum_primitive() { return window_ops().maximum; }
+const ir::Primitive& window_maximum_index_primitive() { return window_ops().index; }
+const ir::Primitive& plane_take_primitive() { return window_ops().take; }
+const ir::Primitive& plane_put_primitive() { return window_ops().put; }
 
 void register_window_ops() { window_ops(); }
 

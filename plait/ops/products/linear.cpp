@@ -7,6 +7,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -61,6 +62,7 @@ struct LinearTable {
                      .oracle = "numpy.matmul",
                      .operands = ir::exactly(2),
                      .takes = kNumbers,
+                     .numerics = {.precision = ir::Precision::narrow},
                      .signature = matmul_signature,
                      .body = {
                          .real = [](std::span<const double> x) { return x[0] * x[1]; },
@@ -139,6 +141,8 @@ Tensor outer(const Tensor& a, const Tensor& b) {
   const Call call("outer", a, b);
   return expand_dims(flatten(a), 1) * expand_dims(flatten(b), 0);
 }
+
+const ir::Primitive& matmul_primitive() { return linear_ops().matmul; }
 
 void register_linear_ops() { linear_ops(); }
 

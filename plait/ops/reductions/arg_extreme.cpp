@@ -4,6 +4,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait {
@@ -86,6 +87,9 @@ Tensor argmin(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const Call call("argmin", x);
   return find(arg_extreme_ops().argmin, x, axis, keepdims);
 }
+
+const ir::Primitive& argmax_primitive() { return arg_extreme_ops().argmax; }
+const ir::Primitive& argmin_primitive() { return arg_extreme_ops().argmin; }
 
 void register_arg_extreme_ops() { arg_extreme_ops(); }
 

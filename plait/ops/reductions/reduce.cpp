@@ -14,6 +14,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/blockwise.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/apply.h"
 
@@ -70,12 +71,15 @@ const ir::Primitive& reduction(const char* name, const char* summary, const char
                                const ir::ScalarBody& body = kItself) {
   rules.batching = batching;
   const bool is_extreme = kind == Reduction::maximum || kind == Reduction::minimum;
+  const bool adds_up = kind == Reduction::sum || kind == Reduction::product;
   return declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .oracle = oracle,
                                 .attributes = &ir::schema_of<ReduceAttributes>(),
                                 .operands = ir::exactly(1),
                                 .takes = takes,
+                                .numerics = {.precision = adds_up ? ir::Precision::wide
+                                                                  : ir::Precision::given},
                                 .effects = is_extreme ? effects_of_extreme : nullptr,
                                 .signature =
                                     [kind](const ir::Inference& in) {
@@ -308,6 +312,14 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
                                        : reduce_blockwise(x, axes, keepdims, total, total);
   return astype(all / count, dtype);
 }
+
+const ir::Primitive& reduce_sum_primitive() { return reduce_ops().sum; }
+const ir::Primitive& reduce_squares_primitive() { return reduce_ops().sum_of_squares; }
+const ir::Primitive& reduce_product_primitive() { return reduce_ops().product; }
+const ir::Primitive& reduce_maximum_primitive() { return reduce_ops().maximum; }
+const ir::Primitive& reduce_minimum_primitive() { return reduce_ops().minimum; }
+const ir::Primitive& reduce_all_primitive() { return reduce_ops().all; }
+const ir::Primitive& reduce_any_primitive() { return reduce_ops().any; }
 
 void register_reduce_ops() { reduce_ops(); }
 

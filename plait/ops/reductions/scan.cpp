@@ -8,6 +8,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait {
@@ -97,8 +98,11 @@ struct Scan {
   const char* summary;
   const char* oracle;
   DTypeSet takes;
+  ir::Precision precision = ir::Precision::given;
   uint32_t operands = 1;
 };
+
+constexpr ir::Precision kWide = ir::Precision::wide;
 
 const ir::Primitive& scan(const Scan& declared, Rules rules) {
   return declare({.primitive = {.name = declared.name,
@@ -107,13 +111,14 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
                                 .attributes = &ir::schema_of<ScanAttributes>(),
                                 .operands = ir::exactly(declared.operands),
                                 .takes = declared.takes,
+                                .numerics = {.precision = declared.precision},
                                 .infer = infer_scan},
                   .rules = std::move(rules)});
 }
 
 struct ScanTable {
   const ir::Primitive& sum =
-      scan({"cumulative_sum", "The cumulative sum.", "numpy.cumsum", kNumbers},
+      scan({"cumulative_sum", "The cumulative sum.", "numpy.cumsum", kNumbers, kWide},
            {.transposes = {{{},
                             [](const RuleContext& c, const Tensor& cotangent, size_t) {
                               const ScanAttributes& a = attributes_of(c);
@@ -123,7 +128,7 @@ struct ScanTable {
               return batch_along<ScanAttributes>(scan_ops().sum, a, operands, batched);
             }}});
   const ir::Primitive& product =
-      scan({"cumulative_product", "The cumulative product.", "numpy.cumprod", kNumbers},
+      scan({"cumulative_product", "The cumulative product.", "numpy.cumprod", kNumbers, kWide},
            {.tangents = {kFirst | kResult, tangent_of_running_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
@@ -144,14 +149,14 @@ struct ScanTable {
             }}});
   const ir::Primitive& log_sum =
       scan({"cumulative_logsumexp", "The logarithm of the cumulative sum of e^x.",
-            "numpy.logaddexp.accumulate", kFloatings},
+            "numpy.logaddexp.accumulate", kFloatings, kWide},
            {.tangents = {kFirst | kResult, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().log_sum, a, operands, batched);
             }}});
   const ir::Primitive& recurrence =
       scan({"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.",
-            "the sum and product of each step, in a Python loop", kInexacts, 2},
+            "the sum and product of each step, in a Python loop", kInexacts, kWide, 2},
            {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
             .tangents = {kFirst | kResult, tangent_of_recurrence},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
@@ -210,6 +215,13 @@ Tensor linear_recurrence(const Tensor& a, const Tensor& b, int64_t axis, bool re
   const ScanAttributes attributes{normal_axis(axis, both[0].rank()), reverse};
   return apply(scan_ops().recurrence, both, ir::Attributes::of(attributes));
 }
+
+const ir::Primitive& cumulative_sum_primitive() { return scan_ops().sum; }
+const ir::Primitive& cumulative_product_primitive() { return scan_ops().product; }
+const ir::Primitive& cumulative_maximum_primitive() { return scan_ops().maximum; }
+const ir::Primitive& cumulative_minimum_primitive() { return scan_ops().minimum; }
+const ir::Primitive& cumulative_logsumexp_primitive() { return scan_ops().log_sum; }
+const ir::Primitive& linear_recurrence_primitive() { return scan_ops().recurrence; }
 
 void register_scan_ops() { scan_ops(); }
 

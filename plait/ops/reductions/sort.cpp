@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/operand.h"
 
 namespace plait {
@@ -282,6 +283,11 @@ Unique unique(const Tensor& x, std::optional<int64_t> axis, bool equal_nan) {
   found.values = take(x, found.indices, at);
   return found;
 }
+
+const ir::Primitive& sort_primitive() { return sort_ops().sort; }
+const ir::Primitive& topk_primitive() { return sort_ops().topk; }
+const ir::Primitive& searchsorted_primitive() { return sort_ops().search; }
+const ir::Primitive& unique_primitive() { return sort_ops().unique; }
 
 void register_sort_ops() { sort_ops(); }
 

@@ -205,10 +205,9 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
 // A value that was recorded under no_grad and is used outside of it: it stays constant when the
 // function is differentiated.
 ir::ValueId Trace::stopped(const TracedValue& traced) {
-  static const ir::Primitive& stop_gradient = *ir::find_primitive("stop_gradient");
   if (!traced.type.is_array() || !ir::has_tangent(traced.type)) return traced.value;
   const auto [place, is_new] = stopped_.try_emplace(traced.value, 0);
-  if (is_new) place->second = builder_->add(stop_gradient, {traced.value});
+  if (is_new) place->second = builder_->add(stop_gradient_primitive(), {traced.value});
   return place->second;
 }
 

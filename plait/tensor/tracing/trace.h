@@ -307,4 +307,7 @@ class Trace {
   std::vector<Waiting> waiting_;
 };
 
+// The primitive by which a trace stops derivatives. Defined in `ops`.
+const ir::Primitive& stop_gradient_primitive();
+
 }  // namespace plait

@@ -4,8 +4,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/effects/checkpoint_name.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/inside/effect_log.h"
-#include "plait/transform/autocast.h"
 #include "plait/transform/inside/control/staged_remat.h"
 #include "plait/transform/inside/derivatives/recording.h"
 
@@ -14,15 +14,14 @@ namespace plait {
 Sketch::Keeps keeps_of(const RematPolicy& policy) {
   if (policy.policy == "nothing") return store_nothing;
   if (policy.policy == "dots") {
-    return [products = AutocastOptions::default_narrow()](const ir::Primitive& primitive,
-                                                          const ir::Attributes&) {
-      return products.contains(primitive.name);
+    return [](const ir::Primitive& primitive, const ir::Attributes&) {
+      return primitive.numerics.precision == ir::Precision::narrow;  // products
     };
   }
   if (policy.policy == "names") {
     return
         [names = policy.names](const ir::Primitive& primitive, const ir::Attributes& attributes) {
-          if (primitive.name != "checkpoint_name") return false;
+          if (&primitive != &checkpoint_name_primitive()) return false;
           const std::string& name = attributes.as<CheckpointNameAttributes>().label;
           return std::ranges::find(names, name) != names.end();
         };

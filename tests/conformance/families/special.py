@@ -11,14 +11,14 @@ import scipy.special
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "oracles"))
 from special_functions_oracle import gamma_density, gamma_q, gamma_p, gamma_p_da  # noqa: E402
-from families.elementwise import nonzero_whole, unary as add
-from suite.cases import Sample, numbers
+from families.elementwise import nonzero_whole
+from suite.cases import Sample, case, numbers
 
 FAMILY = "special"
 
 
-def unary(name, oracle, low=-3.0, high=3.0, tolerance="special", **options):
-    add(name, oracle, low, high, tolerance, family=FAMILY, **options)
+def add(name, oracle, **options):
+    case(name, oracle, family=FAMILY, **options)
 
 
 def orders(random, shape, dtype, operand):
@@ -90,53 +90,44 @@ def with_whole_powers(random, shape, dtype, operand):
     return np.round(drawn) if operand == 1 else drawn
 
 
-unary("erfc", scipy.special.erfc, extended=False)
 # SciPy loses the sign of 0; C++ libraries and PyTorch keep it.
-unary("erfinv", scipy.special.erfinv, -0.95, 0.95, extended=False, zero_signs=False)
-unary("lgamma", scipy.special.gammaln, 0.1, 9.0, extended=False, scale=lambda x: 1 + x)
-unary("digamma", scipy.special.digamma, 0.1, 9.0, extended=False, scale=lambda x: 1 + 1 / x)
-unary("polygamma", exact(lambda n, x: mpmath.psi(int(n), x)), draw=orders, special=False, large=False, fixed=(0,))
-unary("logaddexp", np.logaddexp, scale=lambda a, b: 1 + np.maximum(a, b))
-unary("logaddexp2", np.logaddexp2, scale=lambda a, b: 1 + np.maximum(a, b))
-unary("entr", scipy.special.entr, 0.0, 3.0, extended=False, zero_signs=False)
-unary("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int64)), draw=with_whole_powers, tolerance="exact", special=False,
-      fixed=(1,))
-unary("exponent", lambda x: np.where(np.isfinite(x), np.frexp(x)[1], 0).astype(x.dtype), tolerance="exact")
-unary("gcd", np.gcd, -99, 99, tolerance="exact")
-unary("lcm", np.lcm, -99, 99, tolerance="exact")
-unary("erfcx", exact(lambda x: mpmath.exp(x * x) * mpmath.erfc(x), np.isfinite, scipy.special.erfcx), large=False)
-unary("ndtr", exact(lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, np.isfinite, scipy.special.ndtr), large=False)
-unary("log_ndtr", exact(log_normal_cdf, np.isfinite, scipy.special.log_ndtr), large=False)
-unary("ndtri", scipy.special.ndtri, 0.02, 0.98, extended=False)
-unary("i0", infinite_at_infinity(scipy.special.i0), extended=False)
-unary("i0e", scipy.special.i0e, 0.1, 3.0, extended=False)
+add("erfinv", scipy.special.erfinv, zero_signs=False)
+add("lgamma", scipy.special.gammaln, extended=False, scale=lambda x: 1 + x)
+add("digamma", scipy.special.digamma, extended=False, scale=lambda x: 1 + 1 / x)
+add("polygamma", exact(lambda n, x: mpmath.psi(int(n), x)), draw=orders, special=False, large=False, fixed=(0,))
+add("logaddexp", np.logaddexp, scale=lambda a, b: 1 + np.maximum(a, b))
+add("logaddexp2", np.logaddexp2, scale=lambda a, b: 1 + np.maximum(a, b))
+add("entr", scipy.special.entr, zero_signs=False)
+add("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int64)), draw=with_whole_powers, special=False, fixed=(1,))
+add("exponent", lambda x: np.where(np.isfinite(x), np.frexp(x)[1], 0).astype(x.dtype))
+add("erfcx", exact(lambda x: mpmath.exp(x * x) * mpmath.erfc(x), np.isfinite, scipy.special.erfcx), large=False)
+add("ndtr", exact(lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, np.isfinite, scipy.special.ndtr), large=False)
+add("log_ndtr", exact(log_normal_cdf, np.isfinite, scipy.special.log_ndtr), large=False)
+add("i0", infinite_at_infinity(scipy.special.i0))
 # SciPy loses the sign of 0 here, too.
-unary("i1", infinite_at_infinity(scipy.special.i1), extended=False, zero_signs=False)
-unary("i1e", scipy.special.i1e, 0.1, 3.0, extended=False, zero_signs=False)
-unary("zeta", zeta, (1.5, 0.5), (6.0, 5.0), extended=False, fixed=(0,))
-unary("betaln", exact(lambda a, b: mpmath.log(mpmath.beta(a, b))), 0.3, 4.0, special=False, large=False)
-unary("gamma_density", exact(gamma_density), 0.3, 4.0, special=False, large=False)
-unary("gammainc", exact(gamma_p, positive, scipy.special.gammainc), 0.3, 4.0, once=(0,), large=False)
-unary("gammaincc", exact(gamma_q, positive, scipy.special.gammaincc), 0.3, 4.0, once=(0,), large=False)
-unary("gammainc_grad_a", exact(gamma_p_da), 0.3, 4.0, special=False, large=False, fixed=(0,))
-unary("random_gamma_grad", exact(lambda a, x: -gamma_p_da(a, x) / gamma_density(a, x)), 0.3, 4.0, special=False,
-      large=False, fixed=(0,))
-unary("betainc", exact(lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), lambda a, b, x: positive(a, b, x) and x < 1,
-                       scipy.special.betainc), (0.5, 0.5, 0.05), (4.0, 4.0, 0.95), once=(0, 1), zero_signs=False, large=False)
+add("i1", infinite_at_infinity(scipy.special.i1), zero_signs=False)
+add("i1e", scipy.special.i1e, zero_signs=False)
+add("zeta", zeta, fixed=(0,))
+add("betaln", exact(lambda a, b: mpmath.log(mpmath.beta(a, b))), special=False, large=False)
+add("gamma_density", exact(gamma_density), special=False, large=False)
+add("gammainc", exact(gamma_p, positive, scipy.special.gammainc), once=(0,), large=False)
+add("gammaincc", exact(gamma_q, positive, scipy.special.gammaincc), once=(0,), large=False)
+add("gammainc_grad_a", exact(gamma_p_da), special=False, large=False, fixed=(0,))
+add("random_gamma_grad", exact(lambda a, x: -gamma_p_da(a, x) / gamma_density(a, x)), special=False, large=False,
+    fixed=(0,))
+add("betainc", exact(lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), lambda a, b, x: positive(a, b, x) and x < 1,
+                     scipy.special.betainc), once=(0, 1), zero_signs=False, large=False)
 for _name, _operand in (("betainc_grad_a", 0), ("betainc_grad_b", 1)):
-    unary(_name, exact(functools.partial(beta_share_by_shape, _operand)), (0.5, 0.5, 0.05), (4.0, 4.0, 0.95), special=False,
-          large=False, fixed=(0, 1))
-unary("beta_density", exact(beta_density), (0.5, 0.5, 0.05), (4.0, 4.0, 0.95), special=False, large=False)
-unary("fmod", np.fmod, draw=nonzero_whole, tolerance="exact")
+    add(_name, exact(functools.partial(beta_share_by_shape, _operand)), special=False, large=False,
+        fixed=(0, 1))
+add("beta_density", exact(beta_density), special=False, large=False)
+add("fmod", np.fmod, draw=nonzero_whole)
 # NumPy's f16 has no step from 0 to -0.
-unary("nextafter", np.nextafter, tolerance="exact", wide=None, extended=False, zero_signs=False,
-      no_loops="the body computes in f64, whose next number is another one")
-unary("relu", lambda x: np.maximum(x, 0), tolerance="exact", zero_signs=False)
-unary("stop_gradient", lambda x: x, tolerance="exact", wide=None, blocks_derivative=True)
-unary("checkpoint_name", lambda x, label="": x, tolerance="exact", samples=[
+add("nextafter", np.nextafter, wide=None, extended=False, zero_signs=False,
+    no_loops="the body computes in f64, whose next number is another one")
+add("relu", lambda x: np.maximum(x, 0), zero_signs=False)
+add("stop_gradient", lambda x: x, wide=None, blocks_derivative=True)
+add("checkpoint_name", lambda x, label="": x, samples=[
     Sample((shape,), {"label": "scores"}) for shape in [(), (0,), (3, 5)]])
-unary("real", np.real, tolerance="exact")
-unary("imag", np.imag, tolerance="exact")
-unary("conjugate", np.conjugate, tolerance="exact", extended=False)
-unary("make_complex", lambda a, b: a + 1j * b, tolerance="exact", samples=[((),) * 2, ((0,),) * 2, ((3, 5),) * 2],
-      result_dtype=lambda dtype, attributes: {"f32": plait.c64, "f64": plait.c128}[dtype.name])
+add("make_complex", lambda a, b: a + 1j * b, samples=[((),) * 2, ((0,),) * 2, ((3, 5),) * 2],
+    result_dtype=lambda dtype, attributes: {"f32": plait.c64, "f64": plait.c128}[dtype.name])

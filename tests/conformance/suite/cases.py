@@ -8,6 +8,8 @@ import pathlib
 import numpy as np
 import plait
 
+from suite import oracles
+
 CASES = {}  # by primitive
 UNKNOWN = []  # primitives that have cases, but are not in the table
 ELEMENTWISE_SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 3), (2, 3, 2, 2))
@@ -141,8 +143,9 @@ def _with_sizes(operand, instead):
     return tuple(instead.get(size, size) for size in operand)
 
 
-def case(name, oracle, *, family, samples=None, tolerance="exact", low=-3.0, high=3.0, draw=None, **options):
-    """Adds the case of a primitive. Without samples: all shapes of elementwise operands."""
+def case(name, oracle, *, family, samples=None, tolerance=None, low=None, high=None, draw=None, **options):
+    """Adds the case of a primitive. By default an elementwise one has all shapes, and the accuracy and the domain that it
+    is declared with."""
     primitive = plait.ops().get(name)
     if primitive is None:
         UNKNOWN.append(name)
@@ -153,9 +156,19 @@ def case(name, oracle, *, family, samples=None, tolerance="exact", low=-3.0, hig
         samples = [(shape,) * primitive.least_operands for shape in ELEMENTWISE_SHAPES]
     samples = [each if isinstance(each, Sample) else Sample(tuple(each)) for each in samples]
     options.setdefault("dtypes", primitive.takes)
-    options.setdefault("extended", isinstance(oracle, np.ufunc))
+    options.setdefault("extended", isinstance(oracle, np.ufunc) and any("g" in types for types in oracle.types))
     options.setdefault("large", primitive.elementwise != "no")
-    CASES[name] = Case(primitive, family, oracle, samples, tolerance, draw or numbers(low, high), **options)
+    if low is None:
+        low, high = zip(*primitive.domain) if primitive.domain else (-3.0, 3.0)
+    CASES[name] = Case(primitive, family, oracle, samples, tolerance or primitive.accuracy or "exact", draw or numbers(low, high),
+                       **options)
+
+
+def add_declared_cases():
+    """The cases of elementwise primitives whose oracle is one function of NumPy or SciPy: their declarations say all."""
+    for name, primitive in plait.ops().items():
+        if name not in CASES and primitive.elementwise != "no" and (oracle := oracles.named_by(primitive)) is not None:
+            case(name, oracle, family="special" if primitive.accuracy == "special" else "elementwise")
 
 
 def load(family=None):
@@ -164,6 +177,7 @@ def load(family=None):
     for file in sorted(folder.glob("*.py")):
         if not file.stem.startswith("_"):
             importlib.import_module(f"families.{file.stem}")
+    add_declared_cases()
     return [each for each in CASES.values() if family in (None, each.family)]
 
 

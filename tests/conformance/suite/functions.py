@@ -4,14 +4,17 @@ the fast paths that only these functions have."""
 import numpy as np
 import plait
 
-from suite import compare
+from suite import compare, oracles
 from suite.values import DTYPE_OF
 
-RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-           "atanh": "arctanh", "atan2": "arctan2", "bitwise_not": "invert", "round": "rint", "concat": "concatenate"}
-UNARY = ["negative", "absolute", "sign", "square", "exp", "exp2", "expm1", "log1p", "sin", "cos", "tan", "atan", "sinh",
-         "cosh", "tanh", "asinh", "floor", "ceil", "round", "trunc", "isnan", "isinf", "isfinite", "logical_not", "sinc",
-         "deg2rad", "rad2deg"]
+# By name, the functions of NumPy that the declarations of elementwise primitives name.
+OF_TABLE = {name: oracles.named_by(primitive) for name, primitive in plait.ops().items()
+            if primitive.oracle.startswith("numpy.") and primitive.elementwise != "no" and plait.f32 in primitive.takes
+            and hasattr(plait, name)}
+OF_TABLE = {name: function for name, function in OF_TABLE.items() if function is not None}
+# Those that are no primitives or are called otherwise come last.
+UNARY = [*(name for name in OF_TABLE if plait.ops()[name].most_operands == 1),
+         "isnan", "isinf", "isfinite", "logical_not", "sinc", "deg2rad", "rad2deg"]
 BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "equal", "not_equal",
           "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "hypot", "atan2",
           "copysign", "logaddexp2", "heaviside", "float_power"]
@@ -24,7 +27,7 @@ ACCURACY = {"f16": 2e-3, "bf16": 2e-2, "f32": 3e-6, "c64": 3e-6, "f64": 1e-14}
 
 
 def numpy_function(name):
-    return getattr(np, RENAMED.get(name, name))
+    return OF_TABLE.get(name) or getattr(np, name)
 
 
 def draw(random, shape, dtype):

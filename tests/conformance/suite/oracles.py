@@ -70,6 +70,11 @@ def found(name):
     return place
 
 
+def named_by(primitive):
+    """The function that a declaration names as its oracle, if that is all it says; else None."""
+    return found(primitive.oracle) if NAMED.fullmatch(primitive.oracle) else None
+
+
 def problems(case):
     """The mismatches between a primitive's declared oracle and the one used."""
     says = case.primitive.oracle

@@ -7,6 +7,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/random/random.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {
@@ -60,6 +61,62 @@ Tensor counted(DType dtype, const Sizes& sizes) {
 }
 
 Tensor places(std::initializer_list<int64_t> numbers) { return tensor<int64_t>(numbers); }
+
+void refuse_operands(Refusals& rows, const std::string& name, UnaryFunction f, DTypeSet takes) {
+  rows.push_back({name, [f] { f(keys(2)); }, kType, {"key[2]"}});
+  rows.push_back({name, [f] { f(Tensor()); }, kValue, {"never given a value"}});
+  if (takes.contains(DType::f32) && !takes.contains(DType::c64)) {
+    rows.push_back({name, [f] { f(c64(2)); }, kType, {"c64[2]"}});
+    rows.push_back({name, [f] { f(std::complex<double>(1, 2)); }, kType, {"c64[]"}});
+  }
+  if (takes.contains(DType::i64) && !takes.contains(DType::f32)) {
+    rows.push_back({name, [f] { f(f32(2)); }, kType, {"f32[2]"}});
+    rows.push_back({name, [f] { f(c64(2)); }, kType, {"c64[2]"}});
+  }
+}
+
+void refuse_operands(Refusals& rows, const std::string& name, BinaryFunction f, DTypeSet takes) {
+  const bool takes_floats = takes.contains(DType::f32);
+  const DType dtype = takes_floats ? DType::f32 : DType::i64;
+  const std::string type(name_of(dtype));
+  const Tensor x = counted(dtype, {2});
+  const auto of_sizes = [&](const Sizes& a, DType other, const Sizes& b) {
+    const Tensor first = counted(dtype, a), second = counted(other, b);
+    rows.push_back({name,
+                    [f, first, second] { f(first, second); },
+                    kShape,
+                    {first.type().text(), second.type().text()}});
+  };
+  of_sizes({2, 3}, dtype, {2, 2});
+  of_sizes({3}, DType::i64, {4, 2});
+  rows.push_back({name, [f, x] { f(keys(2), x); }, kType, {"key[2]", type + "[2]"}});
+  rows.push_back({name, [f] { f(keys(2), keys(2)); }, kType, {"key[2]"}});
+  rows.push_back({name, [f, x] { f(x, Tensor()); }, kValue, {type + "[2]", "never given"}});
+  rows.push_back({name, [f, x] { f(Tensor(), x); }, kValue, {"never given"}});
+  if (takes_floats && !takes.contains(DType::c64)) {
+    rows.push_back({name, [f] { f(c64(2), f32(2)); }, kType, {"c64[2]", "f32[2]"}});
+  }
+  if (!takes_floats) {
+    rows.push_back({name, [f] { f(f32(2), f32(2)); }, kType, {"f32[2]"}});
+    rows.push_back({name, [f] { f(f32(2), i64(2)); }, kType, {"f32[2]", "i64[2]"}});
+    rows.push_back({name, [f] { f(i64(2), 1.5); }, kType, {"i64[2]"}});
+  }
+}
+
+Refusals refusals_of_table() {
+  register_all();
+  Refusals rows;
+  for (const ir::Primitive* primitive : ir::primitives()) {
+    const PublicFunction function = function_of(*primitive);
+    if (const auto* f = std::get_if<UnaryFunction>(&function)) {
+      refuse_operands(rows, primitive->name, *f, primitive->takes);
+    }
+    if (const auto* f = std::get_if<BinaryFunction>(&function)) {
+      refuse_operands(rows, primitive->name, *f, primitive->takes);
+    }
+  }
+  return rows;
+}
 
 void expect_refused(const Refusals& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -10,6 +10,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 
 namespace plait {
@@ -24,7 +25,9 @@ struct Refusal {
 };
 using Refusals = std::vector<Refusal>;
 
-// The tables, one per file.
+// The tables, one per file. The first has the functions of elementwise primitives that are declared
+// with them (Declaration::function).
+Refusals refusals_of_table();
 Refusals refusals_of_elementwise();
 Refusals refusals_of_special();
 Refusals refusals_of_create();
@@ -79,13 +82,18 @@ Tensor keys(Size... sizes) {
 Tensor places(std::initializer_list<int64_t> numbers);  // i64
 using Tensors = std::vector<Tensor>;
 
-// Rows for functions of one operand that refuse dtypes.
-using Unary = Tensor (*)(const Operand&);
-using Binary = Tensor (*)(const Operand&, const Operand&);
+// A function of one or two operands, and the dtypes that it takes.
 template <class Function>
 struct Named {
   const char* name;
   Function function;
 };
+using Unaries = std::vector<Named<UnaryFunction>>;
+using Binaries = std::vector<Named<BinaryFunction>>;
+
+// Rows that every function of operands has: keys, dtypes that it does not take, empty tensors, and
+// shapes that do not go together.
+void refuse_operands(Refusals& rows, const std::string& name, UnaryFunction f, DTypeSet takes);
+void refuse_operands(Refusals& rows, const std::string& name, BinaryFunction f, DTypeSet takes);
 
 }  // namespace plait

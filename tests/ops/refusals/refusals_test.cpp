@@ -94,13 +94,13 @@ std::set<std::string> public_functions() {
 Refusals all_refusals() {
   Refusals all;
   for (const auto rows :
-       {refusals_of_elementwise,   refusals_of_special,     refusals_of_create,
-        refusals_of_shape,         refusals_of_rearrange,   refusals_of_reduce,
-        refusals_of_sort,          refusals_of_index,       refusals_of_take,
-        refusals_of_segment,       refusals_of_products,    refusals_of_linalg,
-        refusals_of_random,        refusals_of_fft,         refusals_of_activation,
-        refusals_of_normalization, refusals_of_convolution, refusals_of_pooling,
-        refusals_of_loss,          refusals_of_collective}) {
+       {refusals_of_table,      refusals_of_elementwise,   refusals_of_special,
+        refusals_of_create,     refusals_of_shape,         refusals_of_rearrange,
+        refusals_of_reduce,     refusals_of_sort,          refusals_of_index,
+        refusals_of_take,       refusals_of_segment,       refusals_of_products,
+        refusals_of_linalg,     refusals_of_random,        refusals_of_fft,
+        refusals_of_activation, refusals_of_normalization, refusals_of_convolution,
+        refusals_of_pooling,    refusals_of_loss,          refusals_of_collective}) {
     for (Refusal& row : rows()) all.push_back(std::move(row));
   }
   return all;

@@ -8,6 +8,7 @@
 #include "plait/core/sizes/size_facts.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::compile {
@@ -322,7 +323,7 @@ class NestBuilder {
   uint32_t converted(uint32_t from, DType dtype) {
     return add({.kind = NestValue::Kind::compute,
                 .dtype = dtype,
-                .primitive = &ir::primitive("convert"),
+                .primitive = &convert_primitive(),
                 .operands = {from}});
   }
 

@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::compile {
@@ -25,7 +26,7 @@ bool is_one_number(const Literal& literal) {
 }
 
 bool is_pointwise(const ir::Primitive& primitive) {
-  return primitive.elementwise != ir::Elementwise::no || primitive.name == "convert";
+  return primitive.elementwise != ir::Elementwise::no || &primitive == &convert_primitive();
 }
 
 }  // namespace
@@ -40,10 +41,10 @@ Role role_of(const ir::Instruction& instruction) {
   }
   if (primitive.structure != ir::Structure::machine) return Role::other;
   if (primitive.effects && !primitive.effects(instruction).pure()) return Role::other;
-  if (primitive.name == "iota") return Role::number;
+  if (&primitive == &iota_primitive()) return Role::number;
   if (primitive.places) return primitive.places(instruction) ? Role::view : Role::other;
   if (is_pointwise(primitive)) return Role::pointwise;
-  if (primitive.name == "matmul") return Role::product;
+  if (&primitive == &matmul_primitive()) return Role::product;
   return reduction_of(primitive) ? Role::reduction : Role::other;
 }
 
@@ -94,7 +95,7 @@ std::optional<ir::Instruction> product_of(const Roles& roles) {
 }
 
 bool is_rounding(const ir::Instruction& instruction) {
-  return instruction.primitive().name == "convert" &&
+  return &instruction.primitive() == &convert_primitive() &&
          instruction.operand_type(0).dtype() == DType::f32 &&
          instruction.result_types()[0].dtype() == DType::bf16;
 }

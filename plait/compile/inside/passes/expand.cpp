@@ -8,6 +8,7 @@
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/tracing/trace.h"
 
@@ -24,7 +25,7 @@ bool is_decomposable(const Instruction& instruction) {
 
 // An instruction that only moves elements is a plain copy, unless a kernel reads the result.
 bool is_worth_it(const Instruction& instruction, std::span<const Instruction> users) {
-  if (instruction.primitive().name != "concat") return true;
+  if (&instruction.primitive() != &concat_primitive()) return true;
   return std::ranges::any_of(users, [](const Instruction& user) {
     const Role role = role_of(user);
     return role == Role::pointwise || role == Role::reduction || is_decomposable(user);
@@ -105,7 +106,7 @@ std::optional<ir::Replacement> permute_before_rounding(const ir::Candidate& c) {
 ir::Program expanded(const ir::Program& given) {
   if (kernel_compiler() == nullptr) return given;
   const ir::Program program =
-      ir::prune(ir::Rewriter({{"permuted before it is rounded", &ir::primitive("permute"),
+      ir::prune(ir::Rewriter({{"permuted before it is rounded", &permute_primitive(),
                                permute_before_rounding}})
                     .rewrite(given));
   const ir::Declarations declarations = ir::declarations_of(program);

@@ -9,6 +9,7 @@
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::compile {
@@ -33,15 +34,15 @@ class Making {
   explicit Making(Replacement& replacement) : replacement_(replacement) {}
 
   Replacement::Value reshaped(Replacement::Value x, std::vector<Dim> sizes) {
-    return replacement_.add(ir::primitive("reshape"), {x},
+    return replacement_.add(reshape_primitive(), {x},
                             ir::Attributes::of(SizesAttributes{std::move(sizes)}));
   }
   Replacement::Value permuted(Replacement::Value x, std::vector<int64_t> axes) {
-    return replacement_.add(ir::primitive("permute"), {x},
+    return replacement_.add(permute_primitive(), {x},
                             ir::Attributes::of(PermuteAttributes{std::move(axes)}));
   }
   Replacement::Value product(Replacement::Value a, Replacement::Value b) {
-    return replacement_.add(ir::primitive("matmul"), {a, b});
+    return replacement_.add(matmul_primitive(), {a, b});
   }
 
  private:
@@ -51,7 +52,7 @@ class Making {
 // sum over b of A[b, k, n] · B[b, n, m] = Aᵀ[k, b n] · B[b n, m]
 std::optional<Replacement> one_product(const Candidate& c) {
   const auto product = c.definition(0);
-  if (!product || product->primitive().name != "matmul") return std::nullopt;
+  if (!product || &product->primitive() != &matmul_primitive()) return std::nullopt;
   const Shape &a = product->operand_type(0).shape(), &b = product->operand_type(1).shape();
   const size_t batch = a.rank() - std::min<size_t>(a.rank(), 2);
   if (batch == 0 || b.rank() != a.rank()) return std::nullopt;
@@ -107,7 +108,7 @@ class TransposedProducts {
 
  private:
   static bool swaps_rows_and_columns(const Instruction& instruction) {
-    if (instruction.primitive().name != "permute") return false;
+    if (&instruction.primitive() != &permute_primitive()) return false;
     const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
     if (axes.size() < 2) return false;
     std::vector<int64_t> swapped(axes.size());
@@ -117,17 +118,17 @@ class TransposedProducts {
   }
 
   // The instruction that defines the value, if it has only one reader.
-  std::optional<Instruction> maker(ir::ValueId value, std::string_view name) const {
+  std::optional<Instruction> maker(ir::ValueId value, const ir::Primitive& primitive) const {
     const auto from = function_.definition(value);
-    const bool is_it = from && from->primitive().name == name && reads_[value] == 1;
+    const bool is_it = from && &from->primitive() == &primitive && reads_[value] == 1;
     return is_it ? from : std::nullopt;
   }
 
   bool turn(const Instruction& permute) {
     ir::ValueId value = permute.operands()[0];
-    const auto conversion = maker(value, "convert");
+    const auto conversion = maker(value, convert_primitive());
     if (conversion) value = conversion->operands()[0];
-    const auto product = maker(value, "matmul");
+    const auto product = maker(value, matmul_primitive());
     if (!product) return false;
     const auto like = [&](const Instruction& instruction, std::vector<ir::ValueId> operands) {
       return builder_.add({.primitive = instruction.primitive(),
@@ -154,7 +155,7 @@ class TransposedProducts {
 
 ir::Program with_libraries(const ir::Program& program) {
   std::vector<ir::RewriteRule> rules = simplifying_rules();
-  rules.push_back({"one product", &ir::primitive("reduce_sum"), one_product});
+  rules.push_back({"one product", &reduce_sum_primitive(), one_product});
   const ir::Program rewritten = ir::prune(ir::Rewriter(std::move(rules)).rewrite(program));
   const ir::Declarations declarations = ir::declarations_of(rewritten);
   std::vector<std::shared_ptr<const ir::Function>> functions(rewritten.functions().begin(),

@@ -12,6 +12,7 @@
 #include "plait/ir/rewriting/rewrite.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait::compile {
 namespace {
@@ -27,15 +28,16 @@ std::optional<Replacement> replaced_by(ir::ValueId value) {
 }
 
 // The instruction that defines an operand, if it is of that primitive.
-std::optional<Instruction> operand_by(const Candidate& c, size_t operand, std::string_view name) {
+std::optional<Instruction> operand_by(const Candidate& c, size_t operand,
+                                      const ir::Primitive& primitive) {
   const auto definition = c.definition(operand);
-  return definition && definition->primitive().name == name ? definition : std::nullopt;
+  return definition && &definition->primitive() == &primitive ? definition : std::nullopt;
 }
 
 // The number, if the operand is the same number everywhere.
 std::optional<Element> number_in(const Candidate& c, size_t operand) {
   auto definition = c.definition(operand);
-  while (definition && definition->primitive().name == "broadcast") {
+  while (definition && &definition->primitive() == &broadcast_primitive()) {
     definition = c.function.definition(definition->operands()[0]);
   }
   if (!definition || definition->primitive().structure != ir::Structure::literal) return {};
@@ -65,36 +67,36 @@ std::optional<Replacement> without_divisor_one(const Candidate& c) {
 }
 
 std::optional<Replacement> without_two_signs(const Candidate& c) {
-  const auto inner = operand_by(c, 0, "negative");
+  const auto inner = operand_by(c, 0, negative_primitive());
   return inner ? replaced_by(inner->operands()[0]) : std::nullopt;
 }
 
 // A view that is the identity.
 std::optional<Replacement> without_identity_view(const Candidate& c) {
   const ir::Primitive& primitive = *c.instruction.primitive;
-  if (!primitive.places && primitive.name != "convert") return std::nullopt;
+  const bool is_convert = &primitive == &convert_primitive();
+  if (!primitive.places && !is_convert) return std::nullopt;
   const ir::Type& from = c.operand_type(0);
   if (!(c.result_types()[0] == from)) return std::nullopt;
-  const bool moves_nothing = primitive.name == "broadcast" || primitive.name == "reshape" ||
-                             primitive.name == "convert" || primitive.places == ir::identity_map;
+  const bool moves_nothing = &primitive == &broadcast_primitive() ||
+                             &primitive == &reshape_primitive() || is_convert ||
+                             primitive.places == ir::identity_map;
   return moves_nothing ? replaced_by(c.instruction.operands[0]) : std::nullopt;
 }
 
 // reshape(reshape(x)), broadcast(broadcast(x)): the outer one alone.
-template <const char* name>
 std::optional<Replacement> without_inner(const Candidate& c) {
-  const auto inner = operand_by(c, 0, name);
+  const auto inner = operand_by(c, 0, *c.instruction.primitive);
   if (!inner) return std::nullopt;
   Replacement replacement;
   replacement.give({replacement.add(*c.instruction.primitive, {inner->operands()[0]},
                                     c.instruction.attributes)});
   return replacement;
 }
-constexpr char kReshape[] = "reshape", kBroadcast[] = "broadcast";
 
 // permute(permute(x)) is one permute, or x itself.
 std::optional<Replacement> one_permute(const Candidate& c) {
-  const auto inner = operand_by(c, 0, "permute");
+  const auto inner = operand_by(c, 0, permute_primitive());
   if (!inner) return std::nullopt;
   const auto& first = inner->attributes_as<PermuteAttributes>().axes;
   const auto& second = c.instruction.attributes.as<PermuteAttributes>().axes;
@@ -110,15 +112,14 @@ std::optional<Replacement> one_permute(const Candidate& c) {
 }  // namespace
 
 std::vector<ir::RewriteRule> simplifying_rules() {
-  const auto of = [](std::string_view name) { return &ir::primitive(name); };
   return {
-      {"factor one", of("multiply"), without_factor_one},
-      {"divisor one", of("divide"), without_divisor_one},
-      {"two signs", of("negative"), without_two_signs},
+      {"factor one", &multiply_primitive(), without_factor_one},
+      {"divisor one", &divide_primitive(), without_divisor_one},
+      {"two signs", &negative_primitive(), without_two_signs},
       {"identity view", nullptr, without_identity_view},
-      {"reshape of reshape", of("reshape"), without_inner<kReshape>},
-      {"broadcast of broadcast", of("broadcast"), without_inner<kBroadcast>},
-      {"permute of permute", of("permute"), one_permute},
+      {"reshape of reshape", &reshape_primitive(), without_inner},
+      {"broadcast of broadcast", &broadcast_primitive(), without_inner},
+      {"permute of permute", &permute_primitive(), one_permute},
   };
 }
 

@@ -6,6 +6,7 @@
 #include "plait/core/inside/sizes/whole_numbers.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/system/thread_team.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/memory/buffer.h"
 
@@ -50,12 +51,12 @@ Element identity_of(ir::Reduction reduction, DType dtype) {
 
 const ir::Primitive& joining(ir::Reduction reduction) {
   switch (reduction) {
-    case ir::Reduction::product: return ir::primitive("multiply");
-    case ir::Reduction::maximum: return ir::primitive("maximum");
-    case ir::Reduction::minimum: return ir::primitive("minimum");
-    case ir::Reduction::all: return ir::primitive("bitwise_and");
-    case ir::Reduction::any: return ir::primitive("bitwise_or");
-    default: return ir::primitive("add");
+    case ir::Reduction::product: return multiply_primitive();
+    case ir::Reduction::maximum: return maximum_primitive();
+    case ir::Reduction::minimum: return minimum_primitive();
+    case ir::Reduction::all: return bitwise_and_primitive();
+    case ir::Reduction::any: return bitwise_or_primitive();
+    default: return add_primitive();
   }
 }
 

@@ -18,6 +18,7 @@
 #include "plait/cpu/inside/codegen/llvm_engine.h"
 #include "plait/cpu/inside/codegen/llvm_nest.h"
 #include "plait/ir/primitive.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait::cpu {
 namespace {
@@ -75,7 +76,7 @@ class LlvmCompiler final : public compile::KernelCompiler {
     if (!holds(result) || !std::ranges::all_of(operands, [&](DType d) { return holds(d); })) {
       return false;
     }
-    if (primitive.name == "convert") return true;
+    if (&primitive == &convert_primitive()) return true;
     return primitive.elementwise != ir::Elementwise::no && !operands.empty() &&
            code::has_operation(primitive.name, operands.back());
   }

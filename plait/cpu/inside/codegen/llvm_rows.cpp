@@ -1,6 +1,7 @@
 // The rows of a nest as code: their addresses, and values that are computed once per row.
 #include "plait/cpu/inside/codegen/llvm_nest.h"
 #include "plait/ir/primitive.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait::cpu::code {
 namespace {
@@ -120,7 +121,7 @@ void NestCode::row_values(uint32_t stage) {
 
 Code NestCode::computed(const Value& value, std::span<const Code> operands) const {
   const DType dtype = nest_.values[value.operands.back()].dtype;
-  if (value.primitive->name == "convert") return converted(operands[0], dtype, value.dtype);
+  if (value.primitive == &convert_primitive()) return converted(operands[0], dtype, value.dtype);
   return operation(value.primitive->name, dtype, operands);
 }
 

@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/cpu/inside/codegen/llvm_operations.h"
 #include "plait/ir/primitive.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait::cpu {
 namespace {
@@ -23,7 +24,7 @@ constexpr int64_t kFewOperations = 12;  // kernels of at most so many are bound 
 constexpr unsigned kMostLanes = 64;
 
 bool is_costly(const NestValue& value, DType operand) {
-  return value.primitive->name != "convert" && code::is_costly(value.primitive->name, operand);
+  return value.primitive != &convert_primitive() && code::is_costly(value.primitive->name, operand);
 }
 
 class Planner {

@@ -2,7 +2,7 @@
 // f64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/elementwise/function_kernels.cpp"
-#include "plait/cpu/inside/elementwise/special_lanes.inl"
+#include "plait/cpu/inside/elementwise/lane_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -38,75 +38,29 @@ void add_roots(Kernels& kernels) {
   add_same<Rsqrt, float>(kernels, "rsqrt");
   add_same<Rsqrt, double>(kernels, "rsqrt");
 }
-void add_single_functions(Kernels& kernels) {
-  add_same<single::Exp, float>(kernels, "exp");
-  add_same<single::Exp2, float>(kernels, "exp2");
-  add_same<single::Expm1, float>(kernels, "expm1");
-  add_same<single::Log, float>(kernels, "log");
-  add_same<single::Log2, float>(kernels, "log2");
-  add_same<single::Log10, float>(kernels, "log10");
-  add_same<single::Log1p, float>(kernels, "log1p");
-  add_same<single::Sigmoid, float>(kernels, "sigmoid");
-  add_same<single::Tanh, float>(kernels, "tanh");
-  add_same<single::Sinh, float>(kernels, "sinh");
-  add_same<single::Cosh, float>(kernels, "cosh");
-  add_same<single::Sin, float>(kernels, "sin");
-  add_same<single::Cos, float>(kernels, "cos");
-  add_same<single::Tan, float>(kernels, "tan");
-  add_same<single::Erf, float>(kernels, "erf");
-  add_through_double<Hypot>(kernels, "hypot");
-  add_through_double<LogAddExp>(kernels, "logaddexp");
-  add_same<single::Asin, float>(kernels, "asin");
-  add_same<single::Acos, float>(kernels, "acos");
-  add_same<single::Atan, float>(kernels, "atan");
-  add_through_double<Atan2>(kernels, "atan2");
-  add_through_double<Asinh>(kernels, "asinh");
-  add_through_double<Acosh>(kernels, "acosh");
-  add_through_double<Atanh>(kernels, "atanh");
-  add_through_double<Power>(kernels, "power");
-  add_through_double<Fmod>(kernels, "fmod");
-  add_through_double<Remainder>(kernels, "remainder");
-  add_through_double<FloorDivide>(kernels, "floor_divide");
-  add_through_double<Erfc>(kernels, "erfc");
-  add_through_double<ErfInverse>(kernels, "erfinv");
-  add_through_double<LogGamma>(kernels, "lgamma");
-  add_through_double<Digamma>(kernels, "digamma");
-}
-void add_double_functions(Kernels& kernels) {
-  add_same<wide::Exp, double>(kernels, "exp");
-  add_same<wide::Exp2, double>(kernels, "exp2");
-  add_same<wide::Expm1, double>(kernels, "expm1");
-  add_same<wide::Log, double>(kernels, "log");
-  add_same<wide::Log2, double>(kernels, "log2");
-  add_same<wide::Log10, double>(kernels, "log10");
-  add_same<wide::Log1p, double>(kernels, "log1p");
-  add_same<wide::Sigmoid, double>(kernels, "sigmoid");
-  add_same<wide::Tanh, double>(kernels, "tanh");
-  add_same<wide::Sinh, double>(kernels, "sinh");
-  add_same<wide::Cosh, double>(kernels, "cosh");
-  add_same<wide::Asinh, double>(kernels, "asinh");
-  add_same<wide::Acosh, double>(kernels, "acosh");
-  add_same<wide::Atanh, double>(kernels, "atanh");
-  add_same<wide::Sin, double>(kernels, "sin");
-  add_same<wide::Cos, double>(kernels, "cos");
-  add_same<wide::Tan, double>(kernels, "tan");
-  add_same<wide::Asin, double>(kernels, "asin");
-  add_same<wide::Acos, double>(kernels, "acos");
-  add_same<wide::Atan, double>(kernels, "atan");
-  add_same<wide::Erf, double>(kernels, "erf");
-  add_same<wide::Erfc, double>(kernels, "erfc");
-  add_same<wide::Atan2, double, 2>(kernels, "atan2");
-  add_same<wide::Hypot, double, 2>(kernels, "hypot");
-  add_same<wide::LogAddExp, double, 2>(kernels, "logaddexp");
-  add_same<wide::Power, double, 2>(kernels, "power");
-}
+struct Added {
+  Kernels& kernels;
+
+  template <class Op>
+  void in_single(std::string_view op) const {
+    add_same<Op, float>(kernels, op);
+  }
+  template <class Op>
+  void through_double(std::string_view op) const {
+    add_through_double<Op>(kernels, op);
+  }
+  template <class Op, int arity>
+  void in_double(std::string_view op) const {
+    add_same<Op, double, arity>(kernels, op);
+  }
+};
 
 }  // namespace
 
 void add_function_kernels(Kernels& kernels) {
   add_roots(kernels);
-  add_single_functions(kernels);
-  add_double_functions(kernels);
+  each_function_of_f32(Added{kernels});
+  each_function_of_f64(Added{kernels});
 }
 
 }  // namespace HWY_NAMESPACE

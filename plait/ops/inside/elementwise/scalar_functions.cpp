@@ -15,8 +15,10 @@ const ir::Primitive& declare_function(uint32_t operands, ScalarFunction declared
                                 .operands = ir::exactly(operands),
                                 .takes = declared.takes,
                                 .elementwise = declared.result,
+                                .numerics = std::move(declared.numerics),
                                 .body = declared.body},
-                  .rules = std::move(declared.rules)});
+                  .rules = std::move(declared.rules),
+                  .function = declared.function});
 }
 
 Tensor apply_function(const ir::Primitive& primitive, std::initializer_list<Operand> operands,

@@ -12,11 +12,13 @@ namespace plait {
 // One row of a table of functions.
 struct ScalarFunction {
   const char* name;
+  PublicFunction function;
   const char* summary;
   const char* oracle;
   DTypeSet takes;
   ir::ScalarBody body;
   Rules rules;
+  ir::Numerics numerics = {.accuracy = ir::Accuracy::special};
   ir::Elementwise result = ir::Elementwise::same;
 };
 

@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/random/random_primitives.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
@@ -55,7 +56,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     const bool any = std::ranges::any_of(operands, &LaneValue::is_batched);
     switch (instruction.primitive().structure) {
       case ir::Structure::machine:
-        if (instruction.primitive().name == "draw_key") return {draw()};
+        if (&instruction.primitive() == &random_primitives().draw_key) return {draw()};
         if (communicates_here(instruction)) return {combined_along_axis(instruction, operands[0])};
         if (any) return values_of(apply(instruction, operands, sizes), true);
         break;

@@ -3,6 +3,7 @@
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/random/random_primitives.h"
 #include "plait/ops/random/random.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
@@ -10,7 +11,7 @@ namespace plait {
 
 bool draws_keys(const ir::Program& program) {
   return any_instruction(program, [](const ir::Instruction& instruction) {
-    return instruction.primitive().name == "draw_key";
+    return &instruction.primitive() == &random_primitives().draw_key;
   });
 }
 
@@ -18,7 +19,7 @@ bool draws_keys(const ir::Program& program, const ir::Function& function) {
   const ir::CallGraph graph(program);
   for (const uint32_t i : graph.reachable_from(program.index_of(function.name()))) {
     for (const ir::Instruction instruction : program.functions()[i]->instructions()) {
-      if (instruction.primitive().name == "draw_key") return true;
+      if (&instruction.primitive() == &random_primitives().draw_key) return true;
     }
   }
   return false;

@@ -7,6 +7,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ir/text/printer.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/inside/random/random_primitives.h"
 #include "plait/ops/random/random.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/autocast_policy.h"
@@ -115,7 +116,9 @@ class TensorRun final : public FunctionRun<Tensor> {
     }
     if (structure == ir::Structure::machine) {
       const ir::Primitive& primitive = instruction.primitive();
-      if (options_.draw_key && primitive.name == "draw_key") return {options_.draw_key()};
+      if (options_.draw_key && &primitive == &random_primitives().draw_key) {
+        return {options_.draw_key()};
+      }
       // Observable effects have already happened.
       const bool is_done = control::Again::is_open() && instruction.result_count() == 0 &&
                            primitive.effects && primitive.effects(instruction).observable;

@@ -1,0 +1,56 @@
+"""scripts/new_op.py: what it copies is where its check looks, and operations of every kind pass the check."""
+
+import contextlib
+import io
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import new_op  # noqa: E402
+
+
+def missing(name):
+    """The check's report of an operation; "" if it lacks nothing."""
+    report = io.StringIO()
+    with contextlib.redirect_stdout(report):
+        count = new_op.check(new_op.operation_of(name))
+    return report.getvalue() if count else ""
+
+
+class NewOp(unittest.TestCase):
+    def test_operations_of_every_kind_pass(self):
+        for name in ("expm1", "lgamma", "gammainc", "isnan", "add", "cumsum", "softmax", "sort", "matmul", "reshape", "conv2d", "gelu", "frac"):
+            with self.subTest(name):
+                self.assertEqual(missing(name), "")
+
+    def test_copies_are_found_by_the_check(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.addCleanup(setattr, new_op, "ROOT", new_op.ROOT)
+            files = {file for place in new_op.PLACES for file in new_op.files_of(place.files)}
+            for file in files:
+                copy = pathlib.Path(folder, file.relative_to(ROOT))
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
+            new_op.ROOT = pathlib.Path(folder)
+            for like, name in (("expm1", "log2p1"), ("cumsum", "cumsum_squares"), ("softmax", "sparsemax"), ("lgamma", "barnesg"), ("frac", "tick")):
+                with self.subTest(name):
+                    self.assertIsNone(new_op.operation_of(name))
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        new_op.copy_all(new_op.operation_of(like), name)
+                    self.assertEqual(missing(name), "")
+                    self.assertEqual(missing(like), "")
+
+    def test_an_operation_without_entries_is_told_what_it_lacks(self):
+        report = io.StringIO()
+        with contextlib.redirect_stdout(report):
+            self.assertGreater(new_op.check(new_op.Operation("nowhere", "nowhere", "nowhere", "")), 5)
+        self.assertIn("list what it refuses\n   MISSING", report.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
