@@ -118,13 +118,14 @@ class StepTimes : public compile::StepObserver {
     for (const compile::Register r : step.operands) {
       operands += " " + function.registers[r].type.text();
     }
-    if (step.kind != compile::Step::Kind::kernel) {
-      const std::string name = step.primitive != nullptr
-                                   ? step.primitive->name
-                                   : fmt::format("step of kind {}", static_cast<int>(step.kind));
+    const auto* const kernel_step = step.as<compile::KernelStep>();
+    if (kernel_step == nullptr) {
+      const compile::Operation* const operation = step.operation();
+      const std::string_view name =
+          operation != nullptr ? std::string_view(operation->primitive->name) : step.name();
       return fmt::format("{} of{} to{}", name, operands, results);
     }
-    const compile::PlannedKernel& kernel = plan_.kernels[step.kernel];
+    const compile::PlannedKernel& kernel = plan_.kernels[kernel_step->kernel];
     std::map<std::string_view, int> primitives;
     for (const ir::Instruction each : kernel.function->instructions()) {
       ++primitives[each.primitive().name];

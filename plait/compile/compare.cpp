@@ -134,7 +134,7 @@ class Comparing : public StepObserver {
   void before(const PlannedFunction& function, const Step& step, const Frame& frame) override {
     operands_.clear();
     for (const Register r : step.operands) {
-      const ir::Value& value = frame.cells[function.registers[r].cell];
+      const ir::Value& value = frame.value(r);
       operands_.push_back(is_array(function, r) && value.is_machine()
                               ? TensorMachine::array_of(value).copy()
                               : Array());
@@ -145,16 +145,18 @@ class Comparing : public StepObserver {
   void after(const PlannedFunction& function, const Step& step, const Frame& frame) override {
     std::vector<Array> results;
     for (const Register r : step.results) {
-      const ir::Value& value = frame.cells[function.registers[r].cell];
+      const ir::Value& value = frame.value(r);
       results.push_back(is_array(function, r) && value.is_machine()
                             ? TensorMachine::array_of(value).copy()
                             : Array());
       known_[&frame][r] = results.back();
     }
-    if (step.kind == Step::Kind::put_slice) {  // it writes into its operands
+    if (step.is<PutSliceStep>()) {  // it writes into its operands
       for (const Register r : step.operands) known_[&frame].erase(r);
     }
-    if (step.kind == Step::Kind::kernel) expect_results(function, step, frame, results);
+    if (const auto* kernel = step.as<KernelStep>()) {
+      expect_results(function, step, *kernel, frame, results);
+    }
     ++number_;
   }
 
@@ -173,15 +175,14 @@ class Comparing : public StepObserver {
     fail(function, step, fmt::format("r{} was overwritten before it is read here", r));
   }
 
-  void expect_results(const PlannedFunction& function, const Step& step, const Frame& frame,
-                      std::span<const Array> results) {
-    const PlannedKernel& kernel = plan_.kernels[step.kernel];
+  void expect_results(const PlannedFunction& function, const Step& step, const KernelStep& kind,
+                      const Frame& frame, std::span<const Array> results) {
+    const PlannedKernel& kernel = plan_.kernels[kind.kernel];
     const ir::Program program = ir::Program::of({kernel.function});
     ir::EvaluatorOptions evaluator;
-    for (size_t i = 0; i < step.callee_sizes.size(); ++i) {
-      const Dim size = step.callee_sizes[i];
+    for (size_t i = 0; i < kind.function_sizes.size(); ++i) {
       evaluator.sizes.set(kernel.function->signature().size_parameters[i],
-                          size.is_number() ? size.number() : size.evaluate(frame.sizes));
+                          frame.number(kind.function_sizes[i]));
     }
     const Wanted wanted(operands_, [&](std::span<const Array> operands) {
       std::vector<Array> all;

@@ -107,7 +107,7 @@ struct Rules {
   // operand is an integer.
   std::vector<Transpose> transposes = {};
   Tangents tangents = {};
-  // The reason why there is no derivative, such as "gives integers". If this and the above are
+  // The reason why there is no derivative, such as "returns integers". If this and the above are
   // empty, a rule is missing.
   std::string not_differentiable = {};
   Batching batching = {};

@@ -1,8 +1,6 @@
 #include "plait/tensor/tensor.h"
 
 #include "plait/core/error.h"
-#include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 
@@ -84,29 +82,6 @@ const Array& Tensor::array_slow() const {
       .at(Location::of_caller())
       .hint("compute with its fields");
 }
-
-namespace {
-
-// The trace that knows the value of a traced tensor.
-Trace& trace_that_knows(const TracedValue& traced) {
-  if (traced.actual && traced.scope->trace != nullptr) return *traced.scope->trace;
-  if (traced.scope->trace != nullptr) traced.scope->trace->note_unknown_read();
-  throw ValueError("a {} has no value while {} is traced", traced.type.text(), traced.scope->name)
-      .hint(
-          "compute with tensors only (where, cond and while_loop decide by values), or return the "
-          "value and read it outside");
-}
-
-}  // namespace
-
-const Array& Tensor::array_at_present() const {
-  Trace& trace = trace_that_knows(traced());
-  trace.companion()->on_read(*this);
-  Trace::actual(*this);
-  return traced().actual->array();
-}
-
-Trace& Tensor::knowing_trace() const { return trace_that_knows(traced()); }
 
 Array Tensor::take_array() && {
   if (node().traced || node_->record) return array();

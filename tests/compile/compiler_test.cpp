@@ -34,10 +34,11 @@ namespace plait::compile {
 namespace {
 
 size_t kernels_of(const Compiled& compiled) { return compiled.plan().kernels.size(); }
-size_t steps_of(const Compiled& compiled, Step::Kind kind) {
+template <class Kind>
+size_t steps_of(const Compiled& compiled) {
   size_t count = 0;
   for (const PlannedFunction& function : compiled.plan().functions) {
-    for (const Step& step : function.steps) count += step.kind == kind ? 1 : 0;
+    for (const Step& step : function.steps) count += step.is<Kind>() ? 1 : 0;
   }
   return count;
 }
@@ -146,7 +147,7 @@ TEST(Fusion, WhatIsPutTogetherIsAChoiceOfTheKernel) {
       if (kernel_compiler() != nullptr) {
         const Compiled compiled(program);
         EXPECT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
-        EXPECT_EQ(steps_of(compiled, Step::Kind::primitive), 0u) << compiled.plan().text();
+        EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << compiled.plan().text();
       }
       expect_as_evaluated(program, {x, y, z}, 1e-6);
     }
@@ -338,7 +339,7 @@ TEST(Products, WeightsAreRoundedOnTheWay) {
     expect_as_evaluated(program, {x, weight}, 2e-2);
     if (kernel_compiler() == nullptr) continue;
     const Compiled compiled(program);
-    EXPECT_EQ(steps_of(compiled, Step::Kind::primitive), 0u) << compiled.plan().text();
+    EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << compiled.plan().text();
     EXPECT_EQ(kernels_of(compiled), 2u) << compiled.plan().text();
   }
 }
@@ -492,7 +493,7 @@ TEST(Plans, RecursionIsAsDeepAsMemoryAllows) {
     })");
   const Compiled compiled(program);
   EXPECT_EQ(compiled(Tensors{Tensor(Array::of(100000.))})[0].item<double>(), 5000050000.);
-  EXPECT_GT(steps_of(compiled, Step::Kind::call), 0u);
+  EXPECT_GT(steps_of<CallStep>(compiled), 0u);
 }
 
 // ---- Comparison with the evaluator.

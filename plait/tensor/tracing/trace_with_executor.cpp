@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/size_reader.h"
 #include "plait/ir/structure.h"
+#include "plait/tensor/inside/tracing/run_recorded.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
 
@@ -11,36 +11,30 @@ namespace plait {
 
 namespace {
 
-// Answers host code that reads sizes or tests conditions on them.
-class Reader final : public SizeReader {
- public:
-  explicit Reader(SizeContext& sizes) : sizes_(sizes) {}
-
- private:
-  std::optional<int64_t> number(Dim size) override {
-    const std::optional<int64_t> known = sizes_.actual(size);
-    if (known) sizes_.decide({size, SizeFact::equal, *known});
-    return known;
+// The values of the operands in this run; empty if one is unknown.
+std::optional<std::vector<Tensor>> actual_operands(const TracedInstruction& instruction) {
+  std::vector<Tensor> operands;
+  for (const Tensor& operand : instruction.operands) {
+    operands.push_back(Trace::actual(operand));
+    if (!operands.back()) return std::nullopt;
   }
-  std::optional<bool> holds(const SizeFact& fact) override {
-    const bool is_known = sizes_.actual(fact.left) && sizes_.actual(fact.right);
-    return is_known ? std::optional(sizes_.decide(fact)) : std::nullopt;
-  }
+  return operands;
+}
 
-  SizeContext& sizes_;
-};
+void underive(std::span<Tensor> tensors) {
+  for (Tensor& tensor : tensors) tensor = underived(tensor);
+}
 
 }  // namespace
-
-bool Trace::waits() const { return companion_ != nullptr && companion_->waits(); }
 
 Tensor Trace::actual(const Tensor& tensor) {
   if (!tensor.is_traced()) return tensor;
   const TracedValue& traced = tensor.traced();
   if (!traced.actual) return {};
   Trace* const trace = traced.scope->trace;
-  if (!*traced.actual && trace != nullptr && traced.piece == trace->piece_)
+  if (!*traced.actual && trace != nullptr && traced.piece == trace->pending_.piece()) {
     trace->compute_pending();
+  }
   if (!*traced.actual) {
     throw ValueError("a {} was never computed: an operation recorded with it failed",
                      traced.type.text())
@@ -49,30 +43,9 @@ Tensor Trace::actual(const Tensor& tensor) {
   return *traced.actual;
 }
 
-// True if host code could observe the execution, or catch its failure.
-bool Trace::runs_eagerly(const TracedInstruction& instruction) const {
-  if (!instruction.callees.empty()) return true;
-  const ir::Primitive& primitive = instruction.primitive;
-  if (primitive.effects == nullptr || primitive.structure == ir::Structure::refine) return false;
-  ir::FunctionBuilder alone("alone", program_->builder.declarations());
-  std::vector<ir::ValueId> operands;
-  for (const Tensor& operand : instruction.operands) {
-    operands.push_back(alone.parameter(operand.type()));
-  }
-  const ir::Added added = alone.add({.primitive = primitive,
-                                     .operands = operands,
-                                     .attributes = instruction.attributes,
-                                     .size_arguments = instruction.size_arguments,
-                                     .stated_types = instruction.stated_types,
-                                     .location = Location::of_caller()});
-  return !primitive.effects(alone.so_far().instruction(added.instruction)).pure();
-}
-
 void Trace::execute_with(Companion& companion) {
   companion_ = &companion;
-  if (outer_ != nullptr) actual_sizes_ = outer_->actual_sizes_;
-  sizes_ = SizeContext({}, &actual_sizes_);
-  reader_ = std::make_unique<Reader>(sizes_);
+  sizes_.begin_reading(outer_ != nullptr ? &outer_->sizes_ : nullptr);
 }
 
 bool Trace::decide(const Tensor& truth) {
@@ -91,8 +64,8 @@ bool Trace::decide(const Tensor& truth) {
 }
 
 bool Trace::captures_followed() {
-  const LevelPause::Break followed(*pause_);
-  return is_followed(captures_);
+  const LevelPause::Break followed(levels_.pause());
+  return is_followed(captures_.tensors());
 }
 
 bool Trace::takes_of(const Level& level) const {
@@ -100,97 +73,34 @@ bool Trace::takes_of(const Level& level) const {
     return capture.derivation() && capture.derivation()->origin.levels.contains(level);
   };
   return (companion_ != nullptr && companion_->has_parameter_of(level)) ||
-         std::ranges::any_of(captures_, is_of);
+         std::ranges::any_of(captures_.tensors(), is_of);
 }
 
 // Records a guard for each decision about data-dependent sizes, at the place of the decision.
 void Trace::guard_data_dependent_sizes() {
   if (companion_ == nullptr || waits()) return;
-  for (; guarded_facts_ < sizes_.guards().size(); ++guarded_facts_) {
-    const SizeFact& fact = sizes_.guards()[guarded_facts_];
-    if (is_about_parameters(fact)) continue;
+  while (const auto fact = sizes_.next_to_guard()) {
     const Location location = Location::of_caller();
     builder_->add({.primitive = ir::primitive(ir::Structure::size_guard),
-                   .attributes = ir::Attributes::of(ir::SizeGuardAttributes{fact}),
+                   .attributes = ir::Attributes::of(ir::SizeGuardAttributes{*fact}),
                    .location = location});
     companion_->on_guard(true, location);
   }
 }
 
-void Trace::learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual) {
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (!types[i].is_array()) continue;
-    const Sizes& sizes = actual[i].array().sizes();
-    for (size_t axis = 0; axis < sizes.size(); ++axis) {
-      const Dim dim = types[i].shape()[axis];
-      if (dim.is_symbol() && !actual_sizes_.find(dim)) actual_sizes_.set(dim, sizes[axis]);
-    }
-  }
-}
-
 std::vector<Tensor> Trace::actual_results(const TracedInstruction& instruction,
                                           const ir::Added& added) {
-  std::vector<Tensor> operands;
-  for (const Tensor& operand : instruction.operands) {
-    operands.push_back(waits() ? actual(operand) : underived(actual(operand)));
-    if (!operands.back()) return {};
-  }
+  auto operands = actual_operands(instruction);
+  if (!operands) return {};
+  if (!waits()) underive(*operands);
   const Instead alone(nullptr);
-  const LevelPause::Break followed(*pause_);
+  const LevelPause::Break followed(levels_.pause());
   const ir::Instruction recorded = builder_->so_far().instruction(added.instruction);
-  std::vector<Tensor> results;
-  switch (recorded.primitive().structure) {
-    case ir::Structure::machine:
-      results = companion_->apply(recorded.primitive(), operands,
-                                  recorded.attributes().map_sizes(
-                                      [&](Dim dim) { return Dim(dim.evaluate(actual_sizes_)); }));
-      break;
-    case ir::Structure::literal:
-      results = {Tensor(Array::of(recorded.attributes_as<ir::LiteralAttributes>().value))};
-      break;
-    case ir::Structure::size: {
-      const auto& size = recorded.attributes_as<ir::SizeAttributes>();
-      const int64_t number = size.value.evaluate(actual_sizes_);
-      results = {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
-      break;
-    }
-    default: results = run_alone(instruction, recorded, operands);
-  }
-  learn_sizes(recorded.result_types(), results);
+  const auto unused_name = [&](std::string_view wanted) { return free_name(wanted); };
+  std::vector<Tensor> results = run_recorded(*companion_, instruction, recorded, *operands,
+                                             sizes_.numbers(), *program_, unused_name);
+  sizes_.learn(recorded.result_types(), results);
   return results;
-}
-
-// Runs one instruction as a program of its own, with its callees.
-std::vector<Tensor> Trace::run_alone(const TracedInstruction& instruction,
-                                     const ir::Instruction& recorded,
-                                     std::span<const Tensor> operands) {
-  const auto at_present = [&](Dim dim) { return Dim(dim.evaluate(actual_sizes_)); };
-  SymbolMap<Dim> sizes;
-  for (const auto& [symbol, number] : actual_sizes_) sizes.set(symbol, number);
-  ir::FunctionBuilder step = program_->builder.function(free_name("step"));
-  std::vector<ir::ValueId> values;
-  for (const Tensor& operand : operands) values.push_back(step.parameter(operand.type()));
-  std::vector<ir::Callee> callees(instruction.callees.begin(), instruction.callees.end());
-  for (ir::Callee& callee : callees) {
-    for (Dim& size : callee.sizes) size = at_present(size);
-  }
-  std::vector<Dim> size_arguments;
-  for (const Dim size : instruction.size_arguments) size_arguments.push_back(at_present(size));
-  std::vector<ir::Type> stated;
-  for (const ir::Type& type : instruction.stated_types) stated.push_back(type.substitute(sizes));
-  const ir::Added added = step.add({.primitive = recorded.primitive(),
-                                    .operands = values,
-                                    .attributes = recorded.attributes().map_sizes(at_present),
-                                    .callees = callees,
-                                    .size_arguments = size_arguments,
-                                    .stated_types = stated,
-                                    .location = recorded.location()});
-  std::vector<ir::ValueId> results;
-  for (size_t i = 0; i < added.count; ++i) results.push_back(added[i]);
-  ir::ProgramBuilder whole;
-  whole.add(step.finish(results));
-  whole.add_all(program_->builder);
-  return companion_->run(whole.finish(), operands);
 }
 
 ir::Added Trace::add_for_numbers(const TracedInstruction& instruction) {
@@ -204,21 +114,16 @@ ir::Added Trace::add_for_numbers(const TracedInstruction& instruction) {
 }
 
 bool Trace::is_right_for_numbers(const TracedInstruction& instruction) {
-  if (instruction.primitive.structure != ir::Structure::machine || actual_sizes_.empty()) {
+  if (instruction.primitive.structure != ir::Structure::machine || sizes_.numbers().empty()) {
     return false;
   }
   try {
-    std::vector<Tensor> operands;
-    for (const Tensor& operand : instruction.operands) {
-      operands.push_back(underived(actual(operand)));
-      if (!operands.back()) return false;
-    }
+    auto operands = actual_operands(instruction);
+    if (!operands) return false;
+    underive(*operands);
     const Instead alone(nullptr);
-    const LevelPause::Break followed(*pause_);
-    companion_->apply(instruction.primitive, operands, instruction.attributes.map_sizes([&](Dim d) {
-      return Dim(d.evaluate(actual_sizes_));
-    }));
-    return true;
+    const LevelPause::Break followed(levels_.pause());
+    return is_right_for(*companion_, instruction, *operands, sizes_.numbers());
   } catch (const Error&) {
     return false;
   }
@@ -229,7 +134,7 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
     const ir::Added added = add_for_numbers(instruction);
     return tensors_of(added, actual_results(instruction, added));
   }
-  if (runs_eagerly(instruction)) return record_eagerly(instruction);
+  if (may_be_observed(instruction, program_->declarations())) return record_eagerly(instruction);
   const ir::Added added = add_for_numbers(instruction);
   std::vector<Tensor> results = tensors_of(added);
   const bool bears_sizes =
@@ -242,11 +147,11 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
 
 // An argument of a function that is recorded in pieces.
 Tensor Trace::given(const ir::Type& type, Tensor actual) {
-  learn_sizes({&type, 1}, {&actual, 1});
+  sizes_.learn({&type, 1}, {&actual, 1});
   return Tensor(TracedValue{.scope = scope_,
                             .type = type,
                             .actual = std::make_shared<Tensor>(std::move(actual)),
-                            .piece = kBeforeAll});
+                            .piece = PendingValues::kBeforeAll});
 }
 
 std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) {
@@ -268,38 +173,35 @@ std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) 
 void Trace::drop_functions() {
   if (current() != this) return;
   const auto program = std::make_shared<TraceProgram>();
-  for (const ir::RecordType& record : program_->builder.records()) program->builder.record(record);
+  program->declare_records(program_->builder().records());
   program_ = program;
   begin_function();
 }
 
 void Trace::compute_pending() {
   if (!waits()) return;
-  std::vector<std::shared_ptr<Tensor>> places;
+  const std::vector<PendingValues::Referenced> wanted = pending_.referenced();
+  if (wanted.empty()) return;
   std::vector<ir::Type> types;
   std::vector<ir::ValueId> values;
-  for (const Waiting& each : waiting_) {
-    std::shared_ptr<Tensor> place = each.actual.lock();
-    if (!place) continue;
-    places.push_back(std::move(place));
+  for (const auto& each : wanted) {
     types.push_back(builder_->type_of(each.value));
     values.push_back(each.value);
   }
-  if (places.empty()) return;
   const TracedPiece piece = cut(values);
   const Instead alone(nullptr);
-  const LevelPause::Break followed(*pause_);
+  const LevelPause::Break followed(levels_.pause());
   std::vector<Tensor> results = companion_->run(piece);
-  learn_sizes(types, results);
-  for (size_t i = 0; i < places.size(); ++i) *places[i] = std::move(results[i]);
+  sizes_.learn(types, results);
+  for (size_t i = 0; i < wanted.size(); ++i) *wanted[i].actual = std::move(results[i]);
 }
 
 TracedPiece Trace::cut(std::span<const ir::ValueId> results) {
   std::vector<Dim> sizes = undeclared_sizes();
-  sizes.insert(sizes.end(), size_parameters_.begin(), size_parameters_.end());
+  sizes.insert(sizes.end(), sizes_.parameters().begin(), sizes_.parameters().end());
   for (const Dim size : sizes) {
     if (has_dimension(size)) continue;
-    const int64_t number = *sizes_.actual(size);
+    const int64_t number = *sizes_.decisions().actual(size);
     capture(given(ir::Type::array(DType::boolean, {size, 0}),
                   Tensor(Array::empty(DType::boolean, {number, 0}))));
   }
@@ -315,13 +217,10 @@ TracedPiece Trace::cut(std::span<const ir::ValueId> results) {
 
 void Trace::begin_piece() {
   begin_function();
-  ++piece_;
-  waiting_.clear();
+  pending_.begin_piece();
   captures_.clear();
-  capture_values_.clear();
-  captured_.clear();
-  size_parameters_.clear();
-  stopped_.clear();
+  sizes_.clear_parameters();
+  levels_.forget_values();
 }
 
 }  // namespace plait

@@ -17,11 +17,10 @@
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/plans/step.h"
 #include "plait/ir/program.h"
 
 namespace plait::compile {
-
-using Register = uint32_t;
 
 enum class Storage : uint8_t { frame, own, through_view };
 
@@ -51,58 +50,6 @@ struct PlannedKernel {
   };
   std::vector<Overwrite> overwrites = {};
   std::vector<Dim> sizes = {};  // nest.sizes()
-};
-
-struct Step {
-  enum class Kind : uint8_t {
-    kernel,     // `kernel`
-    primitive,  // `primitive`
-    view,       // a primitive whose result is a view of its operand
-    constant,   // `constants[target]`
-    size,       // `dims[0]` as a number
-    as_size,    // symbols[0] = operand
-    refine,     // checks that `types[0]` and `types[1]` have equal sizes; returns the operand
-    guard,
-    size_guard,
-    tuple,
-    element,
-    pack,
-    unpack,
-    absent,
-    present,
-    is_present,
-    unwrap,
-    move,        // results[i] = operands[i], simultaneously
-    set_sizes,   // symbols[i] = dims[i], simultaneously
-    begin_scan,  // results: stacked, not filled; sets `counter` to 0
-    next_slice,  // to `target` after dims[0] rounds; results: slices of the operands
-    put_slice,   // stores the operands in the stacked results; increments the counter
-    next_node,   // to `target` if the list, operands[0], is empty; results: fields, rest last
-    jump,        // to `target`
-    branch,      // to `target` unless the operand is true
-    choose,      // to targets[operand]
-    call,        // the function `target`
-    drop,        // releases the operands
-  };
-  Kind kind;
-  std::vector<Register> operands = {}, results = {};
-  std::vector<bool> is_last = {};  // one an operand: true if it is not read afterwards
-  Location location = {};
-  uint32_t function = 0;  // index in the plan's names, of the function that had the instruction
-  uint32_t target = 0;
-  uint32_t counter = 0;
-  uint32_t kernel = 0;
-  bool expected = true;        // of a guard
-  bool reverse = false;        // of a scan
-  bool escapes = false;        // operands escape: others may keep them
-  bool is_loop_carry = false;  // of a move: sets the carries of the next step of a loop
-  const ir::Primitive* primitive = nullptr;
-  ir::Attributes attributes = {};
-  std::vector<Dim> dims = {}, symbols = {};
-  std::vector<Dim> callee_sizes = {};  // of a kernel's function
-  std::vector<uint32_t> targets = {};
-  std::vector<ir::Type> types = {};
-  SizeFact fact = {};
 };
 
 struct PlannedFunction {

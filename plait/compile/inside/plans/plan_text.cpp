@@ -7,12 +7,6 @@
 namespace plait::compile {
 namespace {
 
-constexpr std::string_view kNames[] = {
-    "kernel",    "primitive",  "view",   "constant", "size",      "as_size",    "refine",
-    "guard",     "size_guard", "tuple",  "element",  "pack",      "unpack",     "absent",
-    "present",   "is_present", "unwrap", "move",     "set_sizes", "begin_scan", "next_slice",
-    "put_slice", "next_node",  "jump",   "branch",   "choose",    "call",       "drop"};
-
 std::string registers(std::span<const Register> list, const std::vector<bool>* is_last = nullptr) {
   std::string text;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -22,28 +16,36 @@ std::string registers(std::span<const Register> list, const std::vector<bool>* i
   return text;
 }
 
-std::string what(const Plan& plan, const Step& step) {
-  using Kind = Step::Kind;
-  switch (step.kind) {
-    case Kind::kernel: return "@" + plan.kernels[step.kernel].function->name();
-    case Kind::primitive:
-    case Kind::view: return step.primitive->name;
-    case Kind::call: return "@" + plan.functions[step.target].name;
-    default: return "";
+// What it is about, besides its operands.
+std::string subject(const Plan& plan, const Step& step) {
+  if (const auto* kernel = step.as<KernelStep>()) {
+    return "@" + plan.kernels[kernel->kernel].function->name();
   }
+  if (const auto* call = step.as<CallStep>()) return "@" + plan.functions[call->callee].name;
+  const Operation* const operation = step.operation();
+  return operation != nullptr ? operation->primitive->name : "";
+}
+
+std::string targets(const Step& step) {
+  std::string text;
+  std::visit(
+      [&]<class Kind>(const Kind& kind) {
+        if constexpr (HasTarget<Kind>) text = fmt::format(" -> {}", kind.target);
+      },
+      step.kind);
+  if (const auto* choose = step.as<ChooseStep>()) {
+    for (const uint32_t target : choose->targets) text += fmt::format(" -> {}", target);
+  }
+  return text;
 }
 
 std::string line(const Plan& plan, const PlannedFunction& function, const Step& step) {
-  using Kind = Step::Kind;
   std::string text = registers(step.results);
   if (!text.empty()) text += " = ";
-  text += kNames[static_cast<size_t>(step.kind)];
-  if (const std::string name = what(plan, step); !name.empty()) text += " " + name;
+  text += step.name();
+  if (const std::string name = subject(plan, step); !name.empty()) text += " " + name;
   if (!step.operands.empty()) text += " " + registers(step.operands, &step.is_last);
-  const bool goes = step.kind == Kind::jump || step.kind == Kind::branch ||
-                    step.kind == Kind::next_slice || step.kind == Kind::next_node;
-  if (goes) text += fmt::format(" -> {}", step.target);
-  for (const uint32_t target : step.targets) text += fmt::format(" -> {}", target);
+  text += targets(step);
   for (const Register r : step.results) {
     const RegisterInfo& info = function.registers[r];
     if (info.storage == Storage::frame) text += fmt::format("  [r{}: {}]", r, info.type.text());

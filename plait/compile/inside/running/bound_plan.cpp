@@ -22,14 +22,30 @@ bool is_known(Dim dim, const SymbolMap<int64_t>& sizes) {
   return known;
 }
 
-bool is_known(const Step& step, const SymbolMap<int64_t>& sizes) {
+bool are_known(std::span<const ir::Type> types, const SymbolMap<int64_t>& sizes) {
   bool known = true;
-  const auto visit = [&](Dim dim) { known = known && is_known(dim, sizes); };
-  for (const ir::Type& type : step.types) type.for_each_dim(visit);
-  step.attributes.for_each_dim(visit);
-  for (const Dim dim : step.dims) visit(dim);
-  if (step.kind == Step::Kind::kernel) std::ranges::for_each(step.symbols, visit);
+  for (const ir::Type& type : types) {
+    type.for_each_dim([&](Dim dim) { known = known && is_known(dim, sizes); });
+  }
   return known;
+}
+bool are_known(std::span<const Dim> dims, const SymbolMap<int64_t>& sizes) {
+  return std::ranges::all_of(dims, [&](Dim dim) { return is_known(dim, sizes); });
+}
+
+// ---- True if all sizes of the step are known.
+
+bool is_known(const KernelStep& step, const SymbolMap<int64_t>& sizes) {
+  return are_known(step.results, sizes) && are_known(step.sizes, sizes) &&
+         are_known(step.outer, sizes) && is_known(step.columns, sizes);
+}
+bool is_known(const Operation& operation, const SymbolMap<int64_t>& sizes) {
+  bool known = are_known(operation.results, sizes);
+  operation.attributes.for_each_dim([&](Dim dim) { known = known && is_known(dim, sizes); });
+  return known;
+}
+bool is_known(const BeginScanStep& step, const SymbolMap<int64_t>& sizes) {
+  return are_known(step.results, sizes);
 }
 
 // Goes through the steps in order, and assigns each register an offset in the frame.
@@ -76,8 +92,9 @@ class FramePlacer {
   // the same memory.
   bool overwrites(uint32_t at, size_t result) {
     const Step& step = function_.steps[at];
-    if (step.kind != Step::Kind::kernel || has_other_views(step)) return false;
-    for (const auto& overwrite : kernels_[step.kernel].overwrites) {
+    const auto* kernel = step.as<KernelStep>();
+    if (kernel == nullptr || has_other_views(step)) return false;
+    for (const auto& overwrite : kernels_[kernel->kernel].overwrites) {
       if (overwrite.result != result) continue;
       const Register from = step.operands[overwrite.operand], to = step.results[result];
       if (function_.registers[from].storage != Storage::frame) return false;
@@ -105,29 +122,52 @@ class FramePlacer {
   std::set<std::pair<uint32_t, Register>> busy_;  // until which step
 };
 
-}  // namespace
-
-BoundStep bound_step(const Step& step, const SymbolMap<int64_t>& sizes) {
-  BoundStep bound;
-  for (const ir::Type& type : step.types) {
-    ArrayType& array = bound.types.emplace_back();
+// The types with numbers for their sizes; -1 for a size that is new_sizes here. Those of values
+// that are no arrays are empty.
+std::vector<ArrayType> numbers_of(std::span<const ir::Type> types, std::span<const Dim> new_sizes,
+                                  const SymbolMap<int64_t>& sizes) {
+  std::vector<ArrayType> bound;
+  for (const ir::Type& type : types) {
+    ArrayType& array = bound.emplace_back();
     if (!type.is_array()) continue;
     array.dtype = type.dtype();
     for (const Dim dim : type.shape()) {
-      const bool is_born =
-          step.kind != Step::Kind::kernel &&
-          std::ranges::find_if(step.symbols, is_same_as(dim)) != step.symbols.end();
+      const bool is_born = std::ranges::find_if(new_sizes, is_same_as(dim)) != new_sizes.end();
       array.sizes.push_back(is_born ? -1 : number(dim, sizes));
     }
   }
-  bound.attributes = step.attributes.map_sizes([&](Dim dim) { return Dim(number(dim, sizes)); });
-  if (step.kind != Step::Kind::kernel) return bound;
-  for (const Dim dim : step.dims) bound.kernel.values.push_back(number(dim, sizes));
-  bound.kernel.columns = number(step.symbols[0], sizes);
-  for (size_t i = 1; i < step.symbols.size(); ++i) {
-    bound.kernel.outer.push_back(number(step.symbols[i], sizes));
-  }
   return bound;
+}
+
+// The sizes of the step if all are known.
+std::optional<BoundStep> bound_if_known(const Step& step, const SymbolMap<int64_t>& sizes) {
+  const auto bound = [&](const auto& kind) -> std::optional<BoundStep> {
+    return is_known(kind, sizes) ? std::optional(bound_step(kind, sizes)) : std::nullopt;
+  };
+  if (const auto* kernel = step.as<KernelStep>()) return bound(*kernel);
+  if (const auto* begin = step.as<BeginScanStep>()) return bound(*begin);
+  const Operation* const operation = step.operation();
+  return operation != nullptr ? bound(*operation) : std::nullopt;
+}
+
+}  // namespace
+
+BoundStep bound_step(const KernelStep& step, const SymbolMap<int64_t>& sizes) {
+  BoundStep bound{.types = numbers_of(step.results, {}, sizes)};
+  for (const Dim dim : step.sizes) bound.kernel.values.push_back(number(dim, sizes));
+  for (const Dim dim : step.outer) bound.kernel.outer.push_back(number(dim, sizes));
+  bound.kernel.columns = number(step.columns, sizes);
+  return bound;
+}
+
+BoundStep bound_step(const Operation& operation, const SymbolMap<int64_t>& sizes) {
+  return {.types = numbers_of(operation.results, operation.new_sizes, sizes),
+          .attributes =
+              operation.attributes.map_sizes([&](Dim dim) { return Dim(number(dim, sizes)); })};
+}
+
+BoundStep bound_step(const BeginScanStep& step, const SymbolMap<int64_t>& sizes) {
+  return {.types = numbers_of(step.results, {}, sizes)};
 }
 
 BoundFunction bound_function(const PlannedFunction& function,
@@ -137,8 +177,7 @@ BoundFunction bound_function(const PlannedFunction& function,
   for (size_t i = 0; i < sizes.size(); ++i) bound.named.set(function.size_parameters[i], sizes[i]);
   bound.steps.resize(function.steps.size());
   for (size_t i = 0; i < bound.steps.size(); ++i) {
-    const Step& step = function.steps[i];
-    if (is_known(step, bound.named)) bound.steps[i] = bound_step(step, bound.named);
+    bound.steps[i] = bound_if_known(function.steps[i], bound.named);
   }
   FramePlacer(function, kernels, bound).run();
   return bound;

@@ -12,19 +12,21 @@
 
 namespace plait::compile {
 
-// The sizes of a step, as numbers.
+// The sizes of a step that computes arrays, as numbers.
 struct BoundStep {
-  std::vector<ArrayType> types;  // of results that are arrays
-  ir::Attributes attributes;
-  KernelSizes kernel;
+  std::vector<ArrayType> types = {};  // of the results
+  ir::Attributes attributes = {};     // of an operation
+  KernelSizes kernel = {};
 };
-BoundStep bound_step(const Step& step, const SymbolMap<int64_t>& sizes);
+BoundStep bound_step(const KernelStep& step, const SymbolMap<int64_t>& sizes);
+BoundStep bound_step(const Operation& operation, const SymbolMap<int64_t>& sizes);
+BoundStep bound_step(const BeginScanStep& step, const SymbolMap<int64_t>& sizes);
 
 struct BoundFunction {
   const PlannedFunction* function = nullptr;
   std::vector<int64_t> sizes;
   SymbolMap<int64_t> named;
-  // Empty for a step with data-dependent sizes.
+  // Empty for a step with data-dependent sizes, and for one that computes no arrays.
   std::vector<std::optional<BoundStep>> steps;
   std::vector<int64_t> offsets;  // of each register, in bytes; -1 if it is not in the frame
   int64_t frame_bytes = 0;

@@ -2,50 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "plait/compile/inside/running/bound_plan.h"
-#include "plait/compile/inside/running/plan_memory.h"
-#include "plait/ir/value.h"
-#include "plait/tensor/memory/array.h"
+#include "plait/compile/inside/running/loaded_plan.h"
 
 namespace plait::compile {
-
-struct Frame {
-  std::shared_ptr<const BoundFunction> bound;
-  std::vector<ir::Value> cells;
-  std::vector<int64_t> counters;
-  Buffer memory;
-  std::vector<GuardedBlock> guarded;  // of each register, in place of `memory`
-  std::shared_ptr<WorkMemory> work;   // of the entry
-  SymbolMap<int64_t> sizes;
-  uint32_t next = 0;  // step
-};
-
-// A plan with its constants and caches.
-class LoadedPlan {
- public:
-  explicit LoadedPlan(Plan plan);
-
-  const Plan& plan() const { return plan_; }
-  const ir::Value& constant(uint32_t i) const { return constants_[i]; }
-  std::shared_ptr<const BoundFunction> bound(uint32_t function,
-                                             std::span<const int64_t> sizes) const;
-  // Frames of the entry, with their memory, are reused by later calls.
-  std::unique_ptr<Frame> take_frame(const std::shared_ptr<const BoundFunction>& bound) const;
-  void give_back(std::unique_ptr<Frame> frame) const;
-
- private:
-  Plan plan_;
-  std::vector<ir::Value> constants_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::vector<std::shared_ptr<const BoundFunction>>> bound_;  // latest first
-  mutable std::vector<std::unique_ptr<Frame>> frames_;
-};
 
 struct FailedPlanGuard {
   size_t number;  // number of guards that were passed before

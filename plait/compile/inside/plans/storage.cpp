@@ -1,39 +1,31 @@
-// Storage and lifetime of each register.
+#include "plait/compile/inside/plans/storage.h"
+
 #include <algorithm>
 #include <limits>
 #include <queue>
 
-#include "plait/compile/inside/plans/plan_builder.h"
-
 namespace plait::compile {
 namespace {
-
-using Kind = Step::Kind;
 
 constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
 
 // True if the results are, or may be, views of the operands at the same index.
 bool is_alias(const Step& step) {
-  return step.kind == Kind::view || step.kind == Kind::refine || step.kind == Kind::move ||
-         step.kind == Kind::next_slice;
+  return step.is<ViewStep>() || step.is<RefineStep>() || step.is<MoveStep>() ||
+         step.is<NextSliceStep>();
 }
 
 // True if an operand may be kept by something that outlives the frame.
 bool lets_escape(const Step& step) {
-  if (step.escapes) return true;
-  switch (step.kind) {
-    case Kind::tuple:
-    case Kind::pack:
-    case Kind::present:
-    case Kind::call: return true;
-    case Kind::move: return step.is_loop_carry;
-    default: return false;
-  }
+  if (const auto* primitive = step.as<PrimitiveStep>()) return primitive->keeps_operands;
+  if (const auto* move = step.as<MoveStep>()) return move->is_loop_carry;
+  return step.is<TupleStep>() || step.is<PackStep>() || step.is<PresentStep>() ||
+         step.is<CallStep>();
 }
 
 // True if its results can be stored in the frame.
 bool fills_memory(const Step& step) {
-  return step.kind == Kind::kernel || step.kind == Kind::primitive || step.kind == Kind::begin_scan;
+  return step.is<KernelStep>() || step.is<PrimitiveStep>() || step.is<BeginScanStep>();
 }
 
 class StorageAssigner {

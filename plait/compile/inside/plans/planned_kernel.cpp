@@ -1,12 +1,6 @@
-#include "plait/compile/inside/plans/plan_builder.h"
+#include "plait/compile/inside/plans/planned_kernel.h"
 
 #include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
-#include "plait/compile/inside/plans/function_planner.h"
-#include "plait/compile/pass.h"
 
 namespace plait::compile {
 namespace {
@@ -73,58 +67,15 @@ std::optional<PlannedKernel::Product> product_in(const ir::Function& function,
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const ir::Program& program)
-    : program_(program),
-      emits_(kernel_compiler() != nullptr && is_on("emit")),
-      shares_memory_(is_on("plan")) {
-  plan_.program = program;
-}
-
-Plan PlanBuilder::build() {
-  function_of(0);
-  for (size_t i = 0; i < planned_.size(); ++i) {
-    plan_.functions.push_back(FunctionPlanner(*this, planned_[i]).run());
-  }
-  compile_kernels();
-  if (is_dumped("plan")) dump(dump_text("plan", plan_.text()));
-  return std::move(plan_);
-}
-
-uint32_t PlanBuilder::function_of(uint32_t index) {
-  const auto [place, is_new] = numbers_.emplace(index, static_cast<uint32_t>(planned_.size()));
-  if (is_new) planned_.push_back(index);
-  return place->second;
-}
-
-uint32_t PlanBuilder::name_of(std::string_view name) {
-  const auto [place, is_new] =
-      names_.emplace(std::string(name), static_cast<uint32_t>(plan_.names.size()));
-  if (is_new) plan_.names.emplace_back(name);
-  return place->second;
-}
-
-uint32_t PlanBuilder::kernel_of(uint32_t index) {
-  const auto [place, is_new] = kernels_.emplace(index, static_cast<uint32_t>(plan_.kernels.size()));
-  if (!is_new) return place->second;
-  PlannedKernel kernel{.function = program_.functions()[index]};
+PlannedKernel planned_kernel(std::shared_ptr<const ir::Function> function) {
+  PlannedKernel kernel{.function = std::move(function)};
   RegionNest made = nest_of(*kernel.function);
   kernel.parameters.assign(made.parameters.begin(), made.parameters.end());
   kernel.product = product_in(*kernel.function, made);
   kernel.nest = std::move(made.nest);
   kernel.overwrites = overwrites_of(kernel);
   kernel.sizes = kernel.nest.sizes();
-  plan_.kernels.push_back(std::move(kernel));
-  return place->second;
+  return kernel;
 }
-
-void PlanBuilder::compile_kernels() {
-  if (plan_.kernels.empty()) return;
-  std::vector<Nest> nests;
-  for (const PlannedKernel& kernel : plan_.kernels) nests.push_back(kernel.nest);
-  const std::vector<CompiledKernel> compiled = kernel_compiler()->compile(nests);
-  for (size_t i = 0; i < compiled.size(); ++i) plan_.kernels[i].code = compiled[i];
-}
-
-Plan plan_of(const ir::Program& program) { return PlanBuilder(program).build(); }
 
 }  // namespace plait::compile

@@ -1,6 +1,7 @@
+#include "plait/compile/inside/running/loaded_plan.h"
+
 #include <algorithm>
 
-#include "plait/compile/inside/running/execution.h"
 #include "plait/tensor/array_machine.h"
 
 namespace plait::compile {
@@ -43,7 +44,7 @@ std::unique_ptr<Frame> LoadedPlan::take_frame(
     const std::shared_ptr<const BoundFunction>& bound) const {
   const std::lock_guard lock(mutex_);
   for (auto& frame : frames_) {
-    if (frame->bound != bound) continue;
+    if (frame->bound() != bound) continue;
     std::swap(frame, frames_.back());
     std::unique_ptr<Frame> taken = std::move(frames_.back());
     frames_.pop_back();
@@ -53,8 +54,7 @@ std::unique_ptr<Frame> LoadedPlan::take_frame(
 }
 
 void LoadedPlan::give_back(std::unique_ptr<Frame> frame) const {
-  std::ranges::fill(frame->cells, ir::Value());
-  frame->next = 0;
+  frame->clear();
   std::unique_ptr<Frame> oldest;  // freed after the lock is released
   const std::lock_guard lock(mutex_);
   frames_.push_back(std::move(frame));

@@ -1,0 +1,52 @@
+#include "plait/compile/inside/plans/plan_parts.h"
+
+#include "plait/compile/inside/plans/planned_kernel.h"
+
+namespace plait::compile {
+namespace {
+
+void compile_kernels(std::vector<PlannedKernel>& kernels) {
+  if (kernels.empty()) return;
+  std::vector<Nest> nests;
+  for (const PlannedKernel& kernel : kernels) nests.push_back(kernel.nest);
+  const std::vector<CompiledKernel> compiled = kernel_compiler()->compile(nests);
+  for (size_t i = 0; i < compiled.size(); ++i) kernels[i].code = compiled[i];
+}
+
+}  // namespace
+
+uint32_t PlanParts::function_of(uint32_t index) {
+  const auto [place, is_new] =
+      function_numbers_.emplace(index, static_cast<uint32_t>(functions_.size()));
+  if (is_new) functions_.push_back(index);
+  return place->second;
+}
+
+uint32_t PlanParts::kernel_of(uint32_t index) {
+  const auto [place, is_new] =
+      kernel_numbers_.emplace(index, static_cast<uint32_t>(kernels_.size()));
+  if (is_new) kernels_.push_back(planned_kernel(program_.functions()[index]));
+  return place->second;
+}
+
+uint32_t PlanParts::name_of(const std::string& name) {
+  const auto [place, is_new] = name_numbers_.emplace(name, static_cast<uint32_t>(names_.size()));
+  if (is_new) names_.push_back(name);
+  return place->second;
+}
+
+uint32_t PlanParts::constant_of(const Literal& value) {
+  constants_.push_back(value);
+  return static_cast<uint32_t>(constants_.size() - 1);
+}
+
+Plan PlanParts::finish(std::vector<PlannedFunction> functions) && {
+  compile_kernels(kernels_);
+  return {.program = program_,
+          .functions = std::move(functions),
+          .kernels = std::move(kernels_),
+          .constants = std::move(constants_),
+          .names = std::move(names_)};
+}
+
+}  // namespace plait::compile

@@ -1,0 +1,95 @@
+#include "plait/tensor/inside/tracing/run_recorded.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/structure.h"
+
+namespace plait {
+namespace {
+
+ir::Attributes with_numbers(const ir::Attributes& attributes, const SymbolMap<int64_t>& sizes) {
+  return attributes.map_sizes([&](Dim dim) { return Dim(dim.evaluate(sizes)); });
+}
+
+// Runs it as a program of its own, with its callees.
+std::vector<Tensor> run_alone(Companion& companion, const TracedInstruction& instruction,
+                              const ir::Instruction& recorded, std::span<const Tensor> operands,
+                              const SymbolMap<int64_t>& sizes, TraceProgram& program,
+                              std::string name) {
+  const auto at_present = [&](Dim dim) { return Dim(dim.evaluate(sizes)); };
+  SymbolMap<Dim> numbers;
+  for (const auto& [symbol, number] : sizes) numbers.set(symbol, number);
+  ir::FunctionBuilder step = program.builder().function(std::move(name));
+  std::vector<ir::ValueId> values;
+  for (const Tensor& operand : operands) values.push_back(step.parameter(operand.type()));
+  std::vector<ir::Callee> callees(instruction.callees.begin(), instruction.callees.end());
+  for (ir::Callee& callee : callees) {
+    for (Dim& size : callee.sizes) size = at_present(size);
+  }
+  std::vector<Dim> size_arguments;
+  for (const Dim size : instruction.size_arguments) size_arguments.push_back(at_present(size));
+  std::vector<ir::Type> stated;
+  for (const ir::Type& type : instruction.stated_types) stated.push_back(type.substitute(numbers));
+  const ir::Added added = step.add({.primitive = recorded.primitive(),
+                                    .operands = values,
+                                    .attributes = with_numbers(recorded.attributes(), sizes),
+                                    .callees = callees,
+                                    .size_arguments = size_arguments,
+                                    .stated_types = stated,
+                                    .location = recorded.location()});
+  std::vector<ir::ValueId> results;
+  for (size_t i = 0; i < added.count; ++i) results.push_back(added[i]);
+  return companion.run(program.with_entry(step.finish(results)), operands);
+}
+
+}  // namespace
+
+bool may_be_observed(const TracedInstruction& instruction, const ir::Declarations& declarations) {
+  if (!instruction.callees.empty()) return true;
+  const ir::Primitive& primitive = instruction.primitive;
+  if (primitive.effects == nullptr || primitive.structure == ir::Structure::refine) return false;
+  ir::FunctionBuilder alone("alone", declarations);
+  std::vector<ir::ValueId> operands;
+  for (const Tensor& operand : instruction.operands) {
+    operands.push_back(alone.parameter(operand.type()));
+  }
+  const ir::Added added = alone.add({.primitive = primitive,
+                                     .operands = operands,
+                                     .attributes = instruction.attributes,
+                                     .size_arguments = instruction.size_arguments,
+                                     .stated_types = instruction.stated_types,
+                                     .location = Location::of_caller()});
+  return !primitive.effects(alone.so_far().instruction(added.instruction)).pure();
+}
+
+std::vector<Tensor> run_recorded(Companion& companion, const TracedInstruction& instruction,
+                                 const ir::Instruction& recorded, std::span<const Tensor> operands,
+                                 const SymbolMap<int64_t>& sizes, TraceProgram& program,
+                                 TraceProgram::FreeName free_name) {
+  switch (recorded.primitive().structure) {
+    case ir::Structure::machine:
+      return companion.apply(recorded.primitive(), operands,
+                             with_numbers(recorded.attributes(), sizes));
+    case ir::Structure::literal:
+      return {Tensor(Array::of(recorded.attributes_as<ir::LiteralAttributes>().value))};
+    case ir::Structure::size: {
+      const auto& size = recorded.attributes_as<ir::SizeAttributes>();
+      const int64_t number = size.value.evaluate(sizes);
+      return {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
+    }
+    default:
+      return run_alone(companion, instruction, recorded, operands, sizes, program,
+                       free_name("step"));
+  }
+}
+
+bool is_right_for(Companion& companion, const TracedInstruction& instruction,
+                  std::span<const Tensor> operands, const SymbolMap<int64_t>& sizes) {
+  try {
+    companion.apply(instruction.primitive, operands, with_numbers(instruction.attributes, sizes));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace plait

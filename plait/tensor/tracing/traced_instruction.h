@@ -1,0 +1,20 @@
+// An instruction to be recorded: ir::NewInstruction with tensors as operands.
+#pragma once
+
+#include <span>
+
+#include "plait/ir/builder.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+struct TracedInstruction {
+  const ir::Primitive& primitive;
+  std::span<const Tensor> operands = {};
+  ir::Attributes attributes = {};
+  std::span<const ir::Callee> callees = {};
+  std::span<const Dim> size_arguments = {};
+  std::span<const ir::Type> stated_types = {};
+};
+
+}  // namespace plait

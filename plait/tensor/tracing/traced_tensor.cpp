@@ -1,0 +1,25 @@
+// What host code reads of a traced tensor.
+#include "plait/core/error.h"
+#include "plait/tensor/tracing/trace.h"
+
+namespace plait {
+
+Trace& Tensor::knowing_trace() const {
+  const TracedValue& known = traced();
+  Trace* const trace = known.scope->trace;
+  if (known.actual && trace != nullptr) return *trace;
+  if (trace != nullptr) trace->note_unknown_read();
+  throw ValueError("a {} has no value while {} is traced", known.type.text(), known.scope->name)
+      .hint(
+          "compute with tensors only (where, cond and while_loop decide by values), or return the "
+          "value and read it outside");
+}
+
+const Array& Tensor::array_at_present() const {
+  Trace& trace = knowing_trace();
+  trace.companion()->on_read(*this);
+  Trace::actual(*this);
+  return traced().actual->array();
+}
+
+}  // namespace plait
