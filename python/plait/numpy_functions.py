@@ -267,7 +267,7 @@ def _expanded(a, axes):
     return a
 
 
-# Elementwise functions of NumPy and SciPy that are no primitives or have more than one meaning; `ufuncs` adds those that the
+# Elementwise functions of NumPy and SciPy that are not primitives or have more than one meaning; `ufuncs` adds those that the
 # table of primitives names as oracles.
 _UFUNCS = {
     "conjugate": _core.conj, "fabs": _core.absolute, "degrees": _core.rad2deg, "radians": _core.deg2rad, "psi": _core.digamma,

@@ -25,7 +25,7 @@ struct UnaryKind {
   std::string_view name;
   OfOne f;
 };
-// Functions that are no primitives, and primitives that are tried in other places than the middle
+// Functions that are not primitives, and primitives that are tried in other places than the middle
 // of their domain.
 const UnaryKind kUnary[] = {
     {"negative", [](const Tensor& x) { return -x; }},

@@ -12,7 +12,7 @@ OF_TABLE = {name: oracles.named_by(primitive) for name, primitive in plait.ops()
             if primitive.oracle.startswith("numpy.") and primitive.elementwise != "no" and plait.f32 in primitive.takes
             and hasattr(plait, name)}
 OF_TABLE = {name: function for name, function in OF_TABLE.items() if function is not None}
-# Those that are no primitives or are called otherwise come last.
+# Those that are not primitives or are called otherwise come last.
 UNARY = [*(name for name in OF_TABLE if plait.ops()[name].most_operands == 1),
          "isnan", "isinf", "isfinite", "logical_not", "sinc", "deg2rad", "rad2deg"]
 BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "equal", "not_equal",

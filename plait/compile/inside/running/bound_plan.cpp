@@ -123,7 +123,7 @@ class FramePlacer {
 };
 
 // The types with numbers for their sizes; -1 for a size that is new_sizes here. Those of values
-// that are no arrays are empty.
+// that are not arrays are empty.
 std::vector<ArrayType> numbers_of(std::span<const ir::Type> types, std::span<const Dim> new_sizes,
                                   const SymbolMap<int64_t>& sizes) {
   std::vector<ArrayType> bound;
