@@ -28,8 +28,9 @@ MOST_FILES_IN_A_FOLDER = 30
 
 # A unit is a source and its header. At most this many units of a room may include each other in a cycle; these
 # numbers only ever fall. In ops the derivative of a sum is a broadcast, and that of a broadcast a sum; in transform
-# the derivative of a loop is a loop.
-MOST_IN_A_CYCLE = {"core": 6, "ir": 16, "ops": 16, "transform": 33}
+# a backward pass transposes rules, and a linear map is transposed by a backward pass; the sum of two records is a
+# recursive function, which has a derivative.
+MOST_IN_A_CYCLE = {"core": 6, "ir": 16, "ops": 16, "transform": 13}
 MOST_IN_OTHER_ROOMS = 5
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

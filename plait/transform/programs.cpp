@@ -9,10 +9,11 @@
 #include "plait/tensor/array_machine.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/derivatives/grad.h"
-#include "plait/transform/inside/control/staged_recursion.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/retrace.h"
+#include "plait/transform/inside/derivatives/tape_scope.h"
 #include "plait/transform/inside/derivatives/taped.h"
+#include "plait/transform/inside/forms/calls/recursive_function.h"
 #include "plait/transform/inside/running/run_instruction.h"
 #include "plait/transform/inside/running/run_program.h"
 

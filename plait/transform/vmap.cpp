@@ -11,9 +11,9 @@
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/batching/batch.h"
-#include "plait/transform/inside/control/staged.h"
-#include "plait/transform/inside/control/staged_recursion.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/inside/forms/calls/recursive_function.h"
+#include "plait/transform/inside/forms/staged.h"
 #include "plait/transform/programs.h"
 
 namespace plait::vmaps {

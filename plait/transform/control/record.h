@@ -46,18 +46,7 @@ Tensor is_there(const Tensor& record);  // bool[]
 // ValueError if the record is absent.
 std::vector<Tensor> fields(const Tensor& record);
 
-void declare_all(const ir::Program& program);  // the user-defined records of the program
-
 }  // namespace records
-
-// Instructions on user-defined records, in a program that is run on tensors.
-bool is_record_instruction(const ir::Instruction& instruction);
-std::vector<Tensor> run_record_instruction(const ir::Instruction& instruction,
-                                           std::span<const Tensor> operands);
-
-// Zero and sum of tangents and cotangents (transform/inside/derivatives/derivative.h).
-Tensor zero_record(const ir::Type& type);
-Tensor sum_of_records(const Tensor& a, const Tensor& b);
 
 // The name of a struct's record, and its field types as text: "f64[3]", "@tree?".
 struct Record {

@@ -1,9 +1,9 @@
 #include "plait/transform/control/recursive.h"
 
 #include "plait/tensor/tracing/trace.h"
-#include "plait/transform/inside/control/open_recursion.h"
-#include "plait/transform/inside/control/staged_recursion.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/inside/forms/calls/open_recursion.h"
+#include "plait/transform/inside/forms/calls/staged_recursion.h"
 
 namespace plait::control {
 
@@ -25,7 +25,7 @@ Tensors call_recursive(const std::shared_ptr<const RecursiveName>& function, con
     staged = open.stage([&](auto given) { return body(given, open.structure); });
     structure = std::move(open.structure);
   }
-  return run_recursive(staged.program, *staged.function, joined({arguments, staged.captures}));
+  return run_recursive({staged.program, *staged.function}, joined({arguments, staged.captures}));
 }
 
 }  // namespace plait::control

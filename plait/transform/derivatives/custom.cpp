@@ -7,6 +7,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/tracing/trace.h"
+#include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/inside/derivatives/linear_function.h"
 #include "plait/transform/inside/derivatives/recording.h"

@@ -6,8 +6,8 @@
 #include "plait/ops/effects/checkpoint_name.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/inside/effect_log.h"
-#include "plait/transform/inside/control/staged_remat.h"
 #include "plait/transform/inside/derivatives/recording.h"
+#include "plait/transform/inside/forms/remat/staged_remat.h"
 
 namespace plait {
 

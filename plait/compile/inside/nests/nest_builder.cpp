@@ -38,7 +38,7 @@ struct NestResults {
   std::vector<uint32_t> reduced_along_columns;
 };
 
-// Returns nothing if a result is no member's. Adds conversions to the values.
+// Returns nothing if a result is not of a member. Adds conversions to the values.
 std::optional<NestResults> results_of(const Region& region, const NestSpace& space,
                                       NestValues& values) {
   NestResults all;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/transform/inside/control/staged.h"
+#include "plait/transform/inside/forms/staged.h"
 
 namespace plait {
 

@@ -7,8 +7,8 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/transform/control/record.h"
 #include "plait/transform/inside/derivatives/linear_function.h"
+#include "plait/transform/inside/forms/records/record_sum.h"
 
 namespace plait {
 namespace {

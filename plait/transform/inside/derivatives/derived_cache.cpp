@@ -1,6 +1,6 @@
 #include "plait/transform/inside/derivatives/derived_cache.h"
 
-#include "plait/transform/inside/derivatives/taped.h"
+#include "plait/transform/inside/derivatives/tape_scope.h"
 
 namespace plait {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "plait/core/inside/system/recent_cache.h"
-#include "plait/transform/inside/control/staged.h"
+#include "plait/transform/inside/forms/staged.h"
 
 namespace plait {
 

@@ -2,6 +2,7 @@
 
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/derivatives/vjp.h"
+#include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 
 namespace plait::control {

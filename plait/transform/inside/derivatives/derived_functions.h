@@ -23,21 +23,6 @@ Tensor refined(const Tensor& tensor, const Shape& shape);
 std::vector<Shape> shapes_of(std::span<const Tensor> results);
 Tensors refined(Tensors tensors, std::span<const Shape> shapes);
 
-// While it exists, this thread recomputes earlier computations: nothing is printed again.
-class Again {
- public:
-  explicit Again(bool is_so = true) : outer_(std::exchange(is_open_, is_so)) {}
-  ~Again() { is_open_ = outer_; }
-  Again(const Again&) = delete;
-  Again& operator=(const Again&) = delete;
-
-  static bool is_open() { return is_open_; }
-
- private:
-  static inline constinit thread_local bool is_open_ = false;
-  const bool outer_;
-};
-
 // VJP of a function that has already run once: the cotangents of the wanted arguments.
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "plait/transform/control/control.h"
-#include "plait/transform/inside/control/staged.h"
+#include "plait/transform/inside/forms/staged.h"
 
 namespace plait {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "plait/transform/inside/control/staged.h"
+#include "plait/transform/inside/forms/staged.h"
 
 namespace plait {
 
@@ -31,26 +31,5 @@ void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> argum
 std::vector<Dim> sizes_besides(std::span<const ir::Type> types, std::span<const Dim> known);
 
 bool is_followed_in_reverse(std::span<const Tensor> tensors);
-
-// While it exists, its thread records tapes. What is recorded in that trace then cannot be
-// differentiated again.
-class TapeScope {
- public:
-  explicit TapeScope(const Trace& trace)
-      : outer_(std::exchange(current_, this)), trace_(trace.outermost()) {}
-  ~TapeScope() { current_ = outer_; }
-  TapeScope(const TapeScope&) = delete;
-  TapeScope& operator=(const TapeScope&) = delete;
-
-  static bool is_open() { return current_ != nullptr; }
-  static bool is_of(const Trace& trace) {
-    return is_open() && current_->trace_ == trace.outermost();
-  }
-
- private:
-  static inline constinit thread_local const TapeScope* current_ = nullptr;
-  const TapeScope* const outer_;
-  const Trace* const trace_;
-};
 
 }  // namespace plait

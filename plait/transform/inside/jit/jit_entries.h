@@ -1,4 +1,5 @@
-// The cache of jit (jit.cpp): for each kind of arguments the recorded paths.
+// What jit has recorded of a function for one kind of arguments: equal keys, dtypes and ranks.
+// Which sizes are symbols is decided here, and nothing is run.
 #pragma once
 
 #include <deque>
@@ -97,5 +98,22 @@ bool is_kind(const LeafKind& kind, const Tensor* leaf);
 // True if the facts hold for these values of the pattern's symbols.
 bool all_hold(const std::vector<SizeFact>& facts, const Pattern& pattern,
               const std::vector<int64_t>& numbers, const SizeFact** first_that_fails = nullptr);
+
+// An entry for arguments like those of the call. ValueError if the options name sizes that they do
+// not have.
+std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
+                                 std::span<const int64_t> sizes);
+bool has_kinds_of(const Entry& entry, const Call& call);
+// Says why a call with the same key has another entry.
+std::string explain_difference(const Entry& earlier, const Call& call);
+
+// Adds a variant that fits these sizes. Sizes that have differed, and sizes declared dynamic, are
+// symbols in it. If a size differs for the first time, and there is no reason yet, that is `why`.
+Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
+// The types of the leaves.
+std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern);
+// ShapeError unless the promised facts hold for these sizes.
+void check_promised(const JitOptions& options, const Variant& variant,
+                    std::span<const int64_t> sizes);
 
 }  // namespace plait::jits

@@ -1,0 +1,31 @@
+#include "plait/transform/inside/forms/form.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/text/printer.h"
+#include "plait/tensor/tracing/trace.h"
+
+namespace plait {
+
+std::vector<Tensor> run_form(const OnTensors& here) {
+  const Form& form = form_of(here.instruction.primitive().structure);
+  const bool is_staged = form.stage != nullptr && Trace::current() != nullptr;
+  if (const auto run = is_staged ? form.stage : form.run) return run(here);
+  throw TypeError("{} cannot be run on tensors yet", ir::print(here.instruction))
+      .at(here.instruction.location());
+}
+
+std::vector<LaneValue> batch_form(const OnLanes& here) {
+  const Form& form = form_of(here.instruction.primitive().structure);
+  if (form.batch == nullptr) refuse_lanes(here.instruction);
+  return form.batch(here);
+}
+
+void refuse_lanes(const ir::Instruction& instruction) {
+  throw TypeError("{} has no batching rule yet", ir::print(instruction)).at(instruction.location());
+}
+
+std::vector<LaneValue> run_for_all_lanes(const OnLanes& here) {
+  return values_of(run_form({here.instruction, tensors_in(here.operands), here.sizes}), false);
+}
+
+}  // namespace plait

@@ -1,0 +1,53 @@
+// The structural instructions: how each of them runs on tensors, how a trace records it, and how it
+// runs for many lanes. All that one of them does is in one file of these folders; forms.cpp lists
+// them. A form whose operands are followed gives its results their derivatives (`follow_custom`).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plait/ir/program.h"
+#include "plait/ir/structure.h"
+#include "plait/tensor/tensor.h"
+#include "plait/transform/inside/batching/lane_values.h"
+
+namespace plait {
+
+class BatchedRun;  // inside/batching/batch.h
+class TensorRun;   // inside/running/tensor_run.h
+
+// An instruction, its operands, and the values of its symbolic sizes.
+struct OnTensors {
+  const ir::Instruction& instruction;
+  std::span<const Tensor> operands;
+  const SymbolMap<Dim>& sizes;
+  TensorRun* run = nullptr;  // of its function. Null if it runs alone; then it has no callees
+};
+struct OnLanes {
+  const ir::Instruction& instruction;
+  std::span<const LaneValue> operands;
+  const SymbolMap<Dim>& sizes;
+  BatchedRun& run;
+};
+
+struct Form {
+  // Runs it. Null if it cannot be run among tensors.
+  std::vector<Tensor> (*run)(const OnTensors& here) = nullptr;
+  // Runs it while a trace is open. Null if `run` does this too.
+  std::vector<Tensor> (*stage)(const OnTensors& here) = nullptr;
+  // Runs it for many lanes. Null if there is no way.
+  std::vector<LaneValue> (*batch)(const OnLanes& here) = nullptr;
+};
+
+// The form of an instruction that is not `machine`.
+const Form& form_of(ir::Structure structure);
+
+// TypeError if the form cannot do it.
+std::vector<Tensor> run_form(const OnTensors& here);
+std::vector<LaneValue> batch_form(const OnLanes& here);
+[[noreturn]] void refuse_lanes(const ir::Instruction& instruction);
+
+// Runs it once for all lanes. No operand is batched.
+std::vector<LaneValue> run_for_all_lanes(const OnLanes& here);
+
+}  // namespace plait

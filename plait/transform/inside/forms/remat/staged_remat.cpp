@@ -1,0 +1,159 @@
+#include "plait/transform/inside/forms/remat/staged_remat.h"
+
+#include "plait/transform/derivatives/follow.h"
+#include "plait/transform/derivatives/vjp.h"
+#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/tensor_lists.h"
+
+namespace plait {
+namespace {
+
+// `remat` in a trace. If it is followed, it also returns what its policy stores, and its
+// derivatives take that as operands. Each of them is a `remat` instruction too.
+class StagedRemat {
+ public:
+  StagedRemat(StagedFunction function, RematPolicy policy)
+      : function_(std::move(function)), policy_(std::move(policy)), keeps_(keeps_of(policy_)) {}
+
+  std::vector<Tensor> run(std::span<const Tensor> operands) const {
+    const size_t count = function_.function->results().size();
+    const bool derives = is_followed(operands);
+    const NewCallee callee{function_.function->name(), ir_types_of(operands),
+                           [&](auto given) { return derives ? keeping(given) : function_(given); }};
+    std::vector<Tensor> results = record_with_callees(ir::primitive(ir::Structure::remat), operands,
+                                                      ir::Attributes::of(policy_), {&callee, 1});
+    if (!derives) return results;
+    std::vector<bool> wanted;
+    for (const Tensor& operand : operands) {
+      wanted.push_back(has_tangent(operand) && is_followed(operand));
+    }
+    const std::vector<Tensor> taken(operands.begin(), operands.end());
+    const std::vector<Shape> shapes = control::shapes_of(results);
+    results = follow_custom(
+        {.inputs = taken,
+         .residuals = taken,
+         .results = std::move(results),
+         .backward =
+             [self = *this, wanted, count](auto cotangents, const Step::Kept& kept) {
+               return self.pull(kept.residuals, kept.results.subspan(count), cotangents, wanted);
+             },
+         .forward =
+             [self = *this, shapes, count](auto tangents, const Step::Kept& kept, uint64_t) {
+               return control::refined(
+                   self.push(kept.residuals, kept.results.subspan(count), tangents), shapes);
+             },
+         .first_kept = count});
+    results.resize(count);
+    return results;
+  }
+
+ private:
+  bool keeps(const ir::Instruction& instruction) const {
+    const ir::Primitive& primitive = instruction.primitive();
+    return keeps_(primitive, instruction.attributes()) ||
+           (primitive.effects && primitive.effects(instruction).observable);
+  }
+
+  // Returns the results, followed by the stored values in order of computation.
+  std::vector<Tensor> keeping(std::span<const Tensor> operands) const {
+    std::vector<Tensor> kept;
+    const RunOptions options{.in_place_of = [&](const ApplyInstruction& apply) {
+      std::vector<Tensor> results = apply.run();
+      if (keeps(apply.instruction)) kept.insert(kept.end(), results.begin(), results.end());
+      return results;
+    }};
+    return joined({function_(operands, options), kept});
+  }
+
+  // The same function, with given stored values.
+  std::vector<Tensor> again(std::span<const Tensor> operands, std::span<const Tensor> kept) const {
+    std::span<const Tensor> left = kept;
+    std::vector<Tensor> followed;
+    const RunOptions options{.in_place_of = [&](const ApplyInstruction& apply) {
+      if (!keeps(apply.instruction)) return apply.run();
+      const auto known = left.first(apply.instruction.result_count());
+      left = left.subspan(known.size());
+      const std::vector<Tensor> results =
+          follow_results(apply.instruction.primitive(), apply.operands, apply.attributes,
+                         {known.begin(), known.end()});
+      followed.insert(followed.end(), results.begin(), results.end());
+      return results;
+    }};
+    const std::vector<Tensor> results = function_(operands, options);
+    return joined({results, followed});
+  }
+
+  std::vector<Tensor> pull(std::span<const Tensor> operands, std::span<const Tensor> kept,
+                           std::span<const Tensor> cotangents,
+                           const std::vector<bool>& wanted) const {
+    const std::vector<bool> arrived = which_are_present(cotangents);
+    const auto pulled = [&](std::span<const Tensor> given) {
+      const auto [inner, inner_kept, inner_cotangents] = parts(given, operands.size(), kept.size());
+      Pullback pullback;
+      std::vector<Tensor> arguments(inner.begin(), inner.end());
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        if (wanted[i]) arguments[i] = pullback.begin(arguments[i]);
+      }
+      const std::vector<Tensor> cotangents = spread(inner_cotangents, arrived);
+      const std::vector<Tensor> results = again(arguments, inner_kept);
+      for (size_t i = 0; i < results.size(); ++i) {
+        const Shape shape = cotangents[i] ? cotangents[i].shape() : results[i].shape();
+        pullback.finish(control::refined(results[i], shape));
+      }
+      pullback.close();
+      return pullback(cotangents, false);
+    };
+    return spread(derived("pull", joined({operands, kept, present_of(cotangents)}), pulled),
+                  wanted);
+  }
+
+  std::vector<Tensor> push(std::span<const Tensor> operands, std::span<const Tensor> kept,
+                           std::span<const Tensor> tangents) const {
+    const std::vector<bool> moving = which_are_present(tangents);
+    std::vector<bool> moved;
+    const auto pushed = [&](std::span<const Tensor> given) {
+      const auto [inner, inner_kept, inner_tangents] = parts(given, operands.size(), kept.size());
+      Pushforward pushforward;
+      const std::vector<Tensor> along = spread(inner_tangents, moving);
+      std::vector<Tensor> arguments, found;
+      for (size_t i = 0; i < along.size(); ++i) {
+        arguments.push_back(pushforward.begin(inner[i], along[i]));
+      }
+      for (const Tensor& result : again(arguments, inner_kept)) {
+        moved.push_back(has_tangent(result));
+        if (moved.back()) found.push_back(pushforward.finish(result).second);
+      }
+      return found;
+    };
+    const std::vector<Tensor> found =
+        derived("push", joined({operands, kept, present_of(tangents)}), pushed);
+    return spread(found, moved);
+  }
+
+  struct Parts {
+    std::span<const Tensor> operands, kept, rest;
+  };
+  static Parts parts(std::span<const Tensor> all, size_t operands, size_t kept) {
+    return {all.first(operands), all.subspan(operands, kept), all.subspan(operands + kept)};
+  }
+
+  std::vector<Tensor> derived(std::string_view what, const std::vector<Tensor>& operands,
+                              const TensorFunction& function) const {
+    const std::string name = fmt::format("{}.{}", function_.function->name(), what);
+    return StagedRemat(stage(name, ir_types_of(operands), function), save_nothing()).run(operands);
+  }
+
+  const StagedFunction function_;
+  const RematPolicy policy_;
+  const Sketch::Keeps keeps_;
+};
+
+}  // namespace
+
+std::vector<Tensor> run_staged_remat(StagedFunction function, std::span<const Tensor> operands,
+                                     const RematPolicy& policy) {
+  return StagedRemat(std::move(function), policy).run(operands);
+}
+
+}  // namespace plait
