@@ -1,4 +1,4 @@
-// What is no form of its own. Each form is in its folder below inside/forms.
+// What is not a form of its own. Each form is in its folder below inside/forms.
 #include "plait/transform/control/control.h"
 
 #include "plait/ops/arrays/create.h"

@@ -29,7 +29,7 @@ class RecursiveFunction {
   const ir::Program& program() const { return program_; }
   const ir::Function& function() const { return function_; }
   const ir::Signature& signature() const { return function_.signature(); }
-  // Null if it is no reverse derivative.
+  // Null if it is not a reverse derivative.
   const RecursiveFunction* differentiated() const { return of_.get(); }
   const std::vector<int64_t>& wanted() const { return wanted_; }
 
