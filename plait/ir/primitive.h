@@ -2,9 +2,12 @@
 // Derivatives and batching are declared in `tensor`, kernels in the backends.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -95,16 +98,28 @@ struct Range {
   double low = -3, high = 3;
 };
 
+// A range for each operand, of three at most, or one for all; the usual range if none is given.
+class Domain {
+ public:
+  constexpr Domain() = default;
+  constexpr Domain(std::initializer_list<Range> ranges) {
+    for (const Range& range : ranges) ranges_[count_++] = range;
+  }
+
+  constexpr Range of_operand(size_t i) const {
+    return count_ == 0 ? Range{} : ranges_[std::min(i, count_ - 1)];
+  }
+
+ private:
+  std::array<Range, 3> ranges_ = {};
+  size_t count_ = 0;
+};
+
 struct Numerics {
   Precision precision = Precision::given;
   Accuracy accuracy = Accuracy::function;
   // Of an elementwise primitive: where it is defined and smooth, and operands for tests are drawn.
-  // One range for each operand, or one for all; empty: the default range.
-  std::vector<Range> domain = {};
-
-  Range of_operand(size_t i) const {
-    return domain.empty() ? Range{} : domain[i < domain.size() ? i : domain.size() - 1];
-  }
+  Domain domain = {};
 };
 
 class Inference;

@@ -43,7 +43,7 @@ std::vector<ir::Range> domain_of(const ir::Primitive& primitive) {
   std::vector<ir::Range> domain;
   if (primitive.elementwise == ir::Elementwise::no) return domain;
   for (size_t i = 0; i < primitive.operands.least; ++i) {
-    domain.push_back(primitive.numerics.of_operand(i));
+    domain.push_back(primitive.numerics.domain.of_operand(i));
   }
   return domain;
 }

@@ -176,7 +176,7 @@ namespace {
 
 // Near the middle of the primitive's domain, for a function of the table.
 Tensor inside_domain(const ir::Primitive& primitive, const Tensor& x) {
-  const ir::Range range = primitive.numerics.of_operand(0);
+  const ir::Range range = primitive.numerics.domain.of_operand(0);
   const double middle = (range.low + range.high) / 2;
   const Tensor moved = tanh(x) * (0.9 * std::min((range.high - range.low) / 2, 1.));
   return middle == 0 ? moved : moved + middle;

@@ -24,8 +24,6 @@ using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 using Context = RuleContext;
 
-constexpr ir::Precision kWide = ir::Precision::wide;
-
 struct Binary {
   const char* name;
   BinaryFunction function;
@@ -37,7 +35,8 @@ struct Binary {
   Partial by_second = Partial::zero();
 };
 
-const ir::Primitive& binary(const Binary& declared, ir::Numerics numerics = {}, Rules rules = {}) {
+const ir::Primitive& binary(const Binary& declared, const ir::Numerics& numerics = {},
+                            Rules rules = {}) {
   if (rules.not_differentiable.empty()) rules.partials = {declared.by_first, declared.by_second};
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
@@ -45,7 +44,7 @@ const ir::Primitive& binary(const Binary& declared, ir::Numerics numerics = {}, 
                                 .operands = ir::exactly(2),
                                 .takes = declared.takes,
                                 .elementwise = ir::Elementwise::same,
-                                .numerics = std::move(numerics),
+                                .numerics = numerics,
                                 .body = declared.body},
                   .rules = std::move(rules),
                   .function = declared.function});
@@ -53,9 +52,9 @@ const ir::Primitive& binary(const Binary& declared, ir::Numerics numerics = {}, 
 
 const ir::Primitive& bits_of(const char* name, BinaryFunction function, const char* summary,
                              const char* oracle, DTypeSet takes, const ir::ScalarBody& body,
-                             std::vector<ir::Range> domain = {}) {
+                             const ir::Domain& domain = {}) {
   return binary({name, function, summary, oracle, takes, body},
-                {.accuracy = ir::Accuracy::exact, .domain = std::move(domain)},
+                {.accuracy = ir::Accuracy::exact, .domain = domain},
                 {.not_differentiable = "does not accept real numbers"});
 }
 
@@ -216,7 +215,7 @@ struct ElementwiseBinaryTable {
                      const Tensor base = where(plait::equal(c.operand(0), 0), 1, c.operand(0));
                      return c.result() * log(base);
                    })},
-      {.precision = kWide, .accuracy = ir::Accuracy::power});
+      {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::power});
   const ir::Primitive& maximum = binary(
       {"maximum",
        plait::maximum,

@@ -23,8 +23,6 @@ using Naturals = std::span<const uint64_t>;
 using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 
-constexpr ir::Precision kWide = ir::Precision::wide;
-
 struct Unary {
   const char* name;
   PublicFunction function;
@@ -45,7 +43,7 @@ const ir::Primitive& unary(const Unary& declared, ir::Numerics numerics = {}) {
                                 .operands = ir::exactly(1),
                                 .takes = declared.takes,
                                 .elementwise = declared.result,
-                                .numerics = std::move(numerics),
+                                .numerics = numerics,
                                 .body = declared.body},
                   .rules = {.partials = {declared.partial},
                             .not_differentiable = gives_truth ? "returns booleans" : ""},
@@ -163,7 +161,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return 1 / x[0]; },
               .complex = [](Complexes x) { return 1.0 / x[0]; }},
              Partial::of(kResult, [](const Context& c) { return -plait::square(c.result()); })},
-            {.precision = kWide, .accuracy = ir::Accuracy::rounded});
+            {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::rounded});
   const ir::Primitive& sqrt =
       unary({"sqrt",
              plait::sqrt,
@@ -174,17 +172,17 @@ struct ElementwiseUnaryTable {
               .complex = [](Complexes x) { return std::sqrt(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return 0.5 / c.result(); })},
             {.accuracy = ir::Accuracy::rounded, .domain = {{0.0, 9.0}}});
-  const ir::Primitive& rsqrt =
-      unary({"rsqrt",
-             plait::rsqrt,
-             "1/√x.",
-             "1 / numpy.sqrt",
-             kInexacts,
-             {.real = [](Reals x) { return 1 / std::sqrt(x[0]); },
-              .complex = [](Complexes x) { return 1.0 / std::sqrt(x[0]); }},
-             Partial::of(kFirst | kResult,
-                         [](const Context& c) { return -0.5 * (c.result() / c.operand(0)); })},
-            {.precision = kWide, .accuracy = ir::Accuracy::twice, .domain = {{0.1, 9.0}}});
+  const ir::Primitive& rsqrt = unary(
+      {"rsqrt",
+       plait::rsqrt,
+       "1/√x.",
+       "1 / numpy.sqrt",
+       kInexacts,
+       {.real = [](Reals x) { return 1 / std::sqrt(x[0]); },
+        .complex = [](Complexes x) { return 1.0 / std::sqrt(x[0]); }},
+       Partial::of(kFirst | kResult,
+                   [](const Context& c) { return -0.5 * (c.result() / c.operand(0)); })},
+      {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::twice, .domain = {{0.1, 9.0}}});
   const ir::Primitive& exp =
       unary({"exp",
              plait::exp,
@@ -194,7 +192,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::exp(x[0]); },
               .complex = [](Complexes x) { return std::exp(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return c.result(); })},
-            {.precision = kWide});
+            {.precision = ir::Precision::wide});
   const ir::Primitive& exp2 =
       unary({"exp2",
              plait::exp2,
@@ -204,7 +202,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::exp2(x[0]); },
               .complex = [](Complexes x) { return std::exp(x[0] * std::numbers::ln2); }},
              Partial::of(kResult, [](const Context& c) { return std::numbers::ln2 * c.result(); })},
-            {.precision = kWide});
+            {.precision = ir::Precision::wide});
   const ir::Primitive& expm1 =
       unary({"expm1",
              plait::expm1,
@@ -214,7 +212,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::expm1(x[0]); },
               .complex = [](Complexes x) { return expm1_of(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return c.result() + 1; })},
-            {.precision = kWide});
+            {.precision = ir::Precision::wide});
   const ir::Primitive& cbrt = unary(
       {"cbrt",
        plait::cbrt,
@@ -235,7 +233,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::log(x[0]); },
               .complex = [](Complexes x) { return std::log(x[0]); }},
              Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })},
-            {.precision = kWide, .domain = {{0.1, 9.0}}});
+            {.precision = ir::Precision::wide, .domain = {{0.1, 9.0}}});
   const ir::Primitive& log2 =
       unary({"log2",
              plait::log2,
@@ -246,7 +244,7 @@ struct ElementwiseUnaryTable {
               .complex = [](Complexes x) { return std::log(x[0]) / std::numbers::ln2; }},
              Partial::of(kFirst,
                          [](const Context& c) { return 1 / (std::numbers::ln2 * c.operand(0)); })},
-            {.precision = kWide, .domain = {{0.1, 9.0}}});
+            {.precision = ir::Precision::wide, .domain = {{0.1, 9.0}}});
   const ir::Primitive& log10 =
       unary({"log10",
              plait::log10,
@@ -257,7 +255,7 @@ struct ElementwiseUnaryTable {
               .complex = [](Complexes x) { return std::log10(x[0]); }},
              Partial::of(kFirst,
                          [](const Context& c) { return 1 / (std::numbers::ln10 * c.operand(0)); })},
-            {.precision = kWide, .domain = {{0.1, 9.0}}});
+            {.precision = ir::Precision::wide, .domain = {{0.1, 9.0}}});
   const ir::Primitive& log1p =
       unary({"log1p",
              plait::log1p,
@@ -267,7 +265,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::log1p(x[0]); },
               .complex = [](Complexes x) { return log1p_of(x[0]); }},
              Partial::of(kFirst, [](const Context& c) { return 1 / (c.operand(0) + 1); })},
-            {.precision = kWide, .domain = {{-0.9, 9.0}}});
+            {.precision = ir::Precision::wide, .domain = {{-0.9, 9.0}}});
   const ir::Primitive& sin =
       unary({"sin",
              plait::sin,
@@ -295,7 +293,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::tan(x[0]); },
               .complex = [](Complexes x) { return std::tan(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return plait::square(c.result()) + 1; })},
-            {.precision = kWide, .domain = {{-1.5, 1.5}}});
+            {.precision = ir::Precision::wide, .domain = {{-1.5, 1.5}}});
   const ir::Primitive& asin = unary(
       {"asin",
        plait::asin,
@@ -306,7 +304,7 @@ struct ElementwiseUnaryTable {
         .complex = [](Complexes x) { return std::asin(x[0]); }},
        Partial::of(kFirst,
                    [](const Context& c) { return plait::rsqrt(1 - plait::square(c.operand(0))); })},
-      {.precision = kWide, .domain = {{-0.99, 0.99}}});
+      {.precision = ir::Precision::wide, .domain = {{-0.99, 0.99}}});
   const ir::Primitive& acos =
       unary({"acos",
              plait::acos,
@@ -318,7 +316,7 @@ struct ElementwiseUnaryTable {
              Partial::of(
                  kFirst,
                  [](const Context& c) { return -plait::rsqrt(1 - plait::square(c.operand(0))); })},
-            {.precision = kWide, .domain = {{-0.99, 0.99}}});
+            {.precision = ir::Precision::wide, .domain = {{-0.99, 0.99}}});
   const ir::Primitive& atan = unary({"atan",
                                      plait::atan,
                                      "The inverse tangent, in radians.",
@@ -338,7 +336,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::sinh(x[0]); },
               .complex = [](Complexes x) { return std::sinh(x[0]); }},
              Partial::of(kFirst, [](const Context& c) { return plait::cosh(c.operand(0)); })},
-            {.precision = kWide});
+            {.precision = ir::Precision::wide});
   const ir::Primitive& cosh =
       unary({"cosh",
              plait::cosh,
@@ -348,7 +346,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::cosh(x[0]); },
               .complex = [](Complexes x) { return std::cosh(x[0]); }},
              Partial::of(kFirst, [](const Context& c) { return plait::sinh(c.operand(0)); })},
-            {.precision = kWide});
+            {.precision = ir::Precision::wide});
   const ir::Primitive& tanh =
       unary({"tanh",
              plait::tanh,

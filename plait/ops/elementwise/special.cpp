@@ -27,8 +27,6 @@ using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 using Context = RuleContext;
 
-constexpr ir::Precision kWide = ir::Precision::wide;
-
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double log_add_exp(Reals x) {
@@ -59,19 +57,21 @@ struct SpecialTable {
           {.partials = {Partial::of(kFirst, [](const Context& c) {
              return -2 * std::numbers::inv_sqrtpi * plait::exp(-square(c.operand(0)));
            })}}});
-  const ir::Primitive& erfinv = declare_function(
-      1, {"erfinv",
-          plait::erfinv,
-          "The inverse of erf; NaN outside of [−1, 1].",
-          "scipy.special.erfinv",
-          kFloatings,
-          {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
-          {.partials = {Partial::of(kResult,
-                                    [](const Context& c) {
-                                      return 0.5 / std::numbers::inv_sqrtpi *
-                                             plait::exp(square(c.result()));
-                                    })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{-0.95, 0.95}}}});
+  const ir::Primitive& erfinv =
+      declare_function(1, {"erfinv",
+                           plait::erfinv,
+                           "The inverse of erf; NaN outside of [−1, 1].",
+                           "scipy.special.erfinv",
+                           kFloatings,
+                           {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
+                           {.partials = {Partial::of(kResult,
+                                                     [](const Context& c) {
+                                                       return 0.5 / std::numbers::inv_sqrtpi *
+                                                              plait::exp(square(c.result()));
+                                                     })}},
+                           {.precision = ir::Precision::wide,
+                            .accuracy = ir::Accuracy::special,
+                            .domain = {{-0.95, 0.95}}}});
   const ir::Primitive& lgamma = declare_function(
       1, {"lgamma",
           plait::lgamma,
@@ -81,7 +81,9 @@ struct SpecialTable {
           {.real = [](Reals x) { return special::log_gamma(x[0]); }},
           {.partials = {Partial::of(
                kFirst, [](const Context& c) { return plait::digamma(c.operand(0)); })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.1, 9.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.1, 9.0}}}});
   const ir::Primitive& digamma = declare_function(
       1, {"digamma",
           plait::digamma,
@@ -91,7 +93,9 @@ struct SpecialTable {
           {.real = [](Reals x) { return special::digamma(x[0]); }},
           {.partials = {Partial::of(
                kFirst, [](const Context& c) { return plait::polygamma(1, c.operand(0)); })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.1, 9.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.1, 9.0}}}});
   const ir::Primitive& polygamma = declare_function(
       2, {"polygamma",
           plait::polygamma,
@@ -104,7 +108,7 @@ struct SpecialTable {
                                                        return plait::polygamma(c.operand(0) + 1,
                                                                                c.operand(1));
                                                      })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special}});
+          {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::special}});
   const ir::Primitive& logaddexp = declare_function(
       2, {"logaddexp",
           plait::logaddexp,

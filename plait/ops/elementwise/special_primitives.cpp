@@ -21,8 +21,6 @@ namespace {
 using Reals = std::span<const double>;
 using Context = RuleContext;
 
-constexpr ir::Precision kWide = ir::Precision::wide;
-
 constexpr Reads kBoth = kFirst | kSecond, kBothAndResult = kBoth | kResult;
 constexpr Reads kThree = kBoth | kThird;
 
@@ -88,7 +86,7 @@ struct SpecialFunctionTable {
                      2 * std::numbers::inv_sqrtpi;
                  return where(is_large, series * std::numbers::inv_sqrtpi, difference);
                })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special}});
+          {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::special}});
   const ir::Primitive& ndtr = declare_function(
       1, {"ndtr",
           plait::ndtr,
@@ -122,7 +120,7 @@ struct SpecialFunctionTable {
                                                    1 / plait::erfcx(below *
                                                                     (-1 / std::numbers::sqrt2)));
                                     })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special}});
+          {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::special}});
   const ir::Primitive& ndtri = declare_function(
       1, {"ndtri",
           plait::ndtri,
@@ -135,7 +133,9 @@ struct SpecialFunctionTable {
                                       return std::numbers::sqrt2 / std::numbers::inv_sqrtpi *
                                              plait::exp(0.5 * square(c.result()));
                                     })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.02, 0.98}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.02, 0.98}}}});
   const ir::Primitive& i0 =
       declare_function(1, {"i0",
                            plait::i0,
@@ -145,7 +145,7 @@ struct SpecialFunctionTable {
                            {.real = [](Reals x) { return special::bessel_i0(x[0]); }},
                            {.partials = {Partial::of(
                                 kFirst, [](const Context& c) { return plait::i1(c.operand(0)); })}},
-                           {.precision = kWide, .accuracy = ir::Accuracy::special}});
+                           {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::special}});
   const ir::Primitive& i0e =
       declare_function(1, {"i0e",
                            plait::i0e,
@@ -171,7 +171,7 @@ struct SpecialFunctionTable {
                                                        return plait::i0(c.operand(0)) -
                                                               over_itself(c.result(), c.operand(0));
                                                      })}},
-                           {.precision = kWide, .accuracy = ir::Accuracy::special}});
+                           {.precision = ir::Precision::wide, .accuracy = ir::Accuracy::special}});
   const ir::Primitive& i1e = declare_function(
       1, {"i1e",
           plait::i1e,
@@ -198,7 +198,7 @@ struct SpecialFunctionTable {
                                       return -c.operand(0) *
                                              plait::zeta(c.operand(0) + 1, c.operand(1));
                                     })}},
-          {.precision = kWide,
+          {.precision = ir::Precision::wide,
            .accuracy = ir::Accuracy::special,
            .domain = {{1.5, 6.0}, {0.5, 5.0}}}});
   const ir::Primitive& betaln = declare_function(
@@ -216,7 +216,9 @@ struct SpecialFunctionTable {
                                     [](const Context& c) {
                                       return -digamma_step(c.operand(1), c.operand(0));
                                     })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.3, 4.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.3, 4.0}}}});
   const ir::Primitive& gamma_density = declare_function(
       2,
       {"gamma_density",
@@ -234,7 +236,9 @@ struct SpecialFunctionTable {
                                    const Tensor x = beside(c.result(), c.operand(1));
                                    return c.result() * ((c.operand(0) - 1) / x - 1);
                                  })}},
-       {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.3, 4.0}}}});
+       {.precision = ir::Precision::wide,
+        .accuracy = ir::Accuracy::special,
+        .domain = {{0.3, 4.0}}}});
   const ir::Primitive& gammainc_grad_a = declare_function(
       2, {"gammainc_grad_a",
           plait::gammainc_grad_a,
@@ -249,7 +253,9 @@ struct SpecialFunctionTable {
                                       return by_shape_of_gamma(density_of_gamma(c), c.operand(0),
                                                                c.operand(1));
                                     })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.3, 4.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.3, 4.0}}}});
   const ir::Primitive& random_gamma_grad = declare_function(
       2, {"random_gamma_grad",
           plait::random_gamma_grad,
@@ -265,7 +271,9 @@ struct SpecialFunctionTable {
                                       return plait::digamma(a) - log(x) -
                                              c.result() * ((a - 1) / x - 1);
                                     })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.3, 4.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.3, 4.0}}}});
   const ir::Primitive& gammainc = declare_function(
       2, {"gammainc",
           plait::gammainc,
@@ -278,7 +286,9 @@ struct SpecialFunctionTable {
                                       return plait::gammainc_grad_a(c.operand(0), c.operand(1));
                                     }),
                         Partial::of(kBoth, [](const Context& c) { return density_of_gamma(c); })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.3, 4.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.3, 4.0}}}});
   const ir::Primitive& gammaincc = declare_function(
       2, {"gammaincc",
           plait::gammaincc,
@@ -291,7 +301,9 @@ struct SpecialFunctionTable {
                                       return -plait::gammainc_grad_a(c.operand(0), c.operand(1));
                                     }),
                         Partial::of(kBoth, [](const Context& c) { return -density_of_gamma(c); })}},
-          {.precision = kWide, .accuracy = ir::Accuracy::special, .domain = {{0.3, 4.0}}}});
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.3, 4.0}}}});
   const ir::Primitive& beta_density = declare_function(
       3,
       {"beta_density",
@@ -310,7 +322,7 @@ struct SpecialFunctionTable {
                                    return c.result() *
                                           ((c.operand(0) - 1) / x - (c.operand(1) - 1) / (1 - x));
                                  })}},
-       {.precision = kWide,
+       {.precision = ir::Precision::wide,
         .accuracy = ir::Accuracy::special,
         .domain = {{0.5, 4.0}, {0.5, 4.0}, {0.05, 0.95}}}});
   const ir::Primitive& betainc_grad_a = declare_function(
@@ -327,7 +339,7 @@ struct SpecialFunctionTable {
                                  [](const Context& c) {
                                    return by_first_of_beta(c, density_of_beta(c));
                                  })}},
-       {.precision = kWide,
+       {.precision = ir::Precision::wide,
         .accuracy = ir::Accuracy::special,
         .domain = {{0.5, 4.0}, {0.5, 4.0}, {0.05, 0.95}}}});
   const ir::Primitive& betainc_grad_b = declare_function(
@@ -344,7 +356,7 @@ struct SpecialFunctionTable {
                                  [](const Context& c) {
                                    return by_second_of_beta(c, density_of_beta(c));
                                  })}},
-       {.precision = kWide,
+       {.precision = ir::Precision::wide,
         .accuracy = ir::Accuracy::special,
         .domain = {{0.5, 4.0}, {0.5, 4.0}, {0.05, 0.95}}}});
   const ir::Primitive& betainc = declare_function(
@@ -358,7 +370,7 @@ struct SpecialFunctionTable {
        {.partials = {Partial::of(kThree, [](const Context& c) { return share_of_beta_by(c, 0); }),
                      Partial::of(kThree, [](const Context& c) { return share_of_beta_by(c, 1); }),
                      Partial::of(kThree, [](const Context& c) { return density_of_beta(c); })}},
-       {.precision = kWide,
+       {.precision = ir::Precision::wide,
         .accuracy = ir::Accuracy::special,
         .domain = {{0.5, 4.0}, {0.5, 4.0}, {0.05, 0.95}}}});
 };

@@ -102,8 +102,6 @@ struct Scan {
   uint32_t operands = 1;
 };
 
-constexpr ir::Precision kWide = ir::Precision::wide;
-
 const ir::Primitive& scan(const Scan& declared, Rules rules) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
@@ -118,7 +116,7 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
 
 struct ScanTable {
   const ir::Primitive& sum =
-      scan({"cumulative_sum", "The cumulative sum.", "numpy.cumsum", kNumbers, kWide},
+      scan({"cumulative_sum", "The cumulative sum.", "numpy.cumsum", kNumbers, ir::Precision::wide},
            {.transposes = {{{},
                             [](const RuleContext& c, const Tensor& cotangent, size_t) {
                               const ScanAttributes& a = attributes_of(c);
@@ -128,7 +126,8 @@ struct ScanTable {
               return batch_along<ScanAttributes>(scan_ops().sum, a, operands, batched);
             }}});
   const ir::Primitive& product =
-      scan({"cumulative_product", "The cumulative product.", "numpy.cumprod", kNumbers, kWide},
+      scan({"cumulative_product", "The cumulative product.", "numpy.cumprod", kNumbers,
+            ir::Precision::wide},
            {.tangents = {kFirst | kResult, tangent_of_running_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
@@ -149,19 +148,19 @@ struct ScanTable {
             }}});
   const ir::Primitive& log_sum =
       scan({"cumulative_logsumexp", "The logarithm of the cumulative sum of e^x.",
-            "numpy.logaddexp.accumulate", kFloatings, kWide},
+            "numpy.logaddexp.accumulate", kFloatings, ir::Precision::wide},
            {.tangents = {kFirst | kResult, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().log_sum, a, operands, batched);
             }}});
-  const ir::Primitive& recurrence =
-      scan({"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.",
-            "the sum and product of each step, in a Python loop", kInexacts, kWide, 2},
-           {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
-            .tangents = {kFirst | kResult, tangent_of_recurrence},
-            .batching = {[](const auto& a, auto operands, const auto& batched) {
-              return batch_along<ScanAttributes>(scan_ops().recurrence, a, operands, batched);
-            }}});
+  const ir::Primitive& recurrence = scan(
+      {"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.",
+       "the sum and product of each step, in a Python loop", kInexacts, ir::Precision::wide, 2},
+      {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
+       .tangents = {kFirst | kResult, tangent_of_recurrence},
+       .batching = {[](const auto& a, auto operands, const auto& batched) {
+         return batch_along<ScanAttributes>(scan_ops().recurrence, a, operands, batched);
+       }}});
 };
 const ScanTable& scan_ops() {
   static const ScanTable table;

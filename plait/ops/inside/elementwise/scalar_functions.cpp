@@ -15,7 +15,7 @@ const ir::Primitive& declare_function(uint32_t operands, ScalarFunction declared
                                 .operands = ir::exactly(operands),
                                 .takes = declared.takes,
                                 .elementwise = declared.result,
-                                .numerics = std::move(declared.numerics),
+                                .numerics = declared.numerics,
                                 .body = declared.body},
                   .rules = std::move(declared.rules),
                   .function = declared.function});
