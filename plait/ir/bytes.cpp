@@ -107,7 +107,7 @@ void ByteReader::fail(std::string_view message) const {
 
 std::string_view ByteReader::raw(size_t count) {
   if (count > bytes_.size() - position_) {
-    fail(fmt::format("{} bytes were expected, {} are left", count, bytes_.size() - position_));
+    fail(fmt::format("expected {} bytes, {} are left", count, bytes_.size() - position_));
   }
   const std::string_view taken = bytes_.substr(position_, count);
   position_ += count;

@@ -155,7 +155,7 @@ TEST_F(Settings, BadValuesChangeNothing) {
 }
 
 TEST_F(Settings, BadLogLevelsNameWhatIsWrong) {
-  EXPECT_EQ(what_of([] { set_setting("log", "irr=debug"); }).substr(0, 117),
+  EXPECT_EQ(what_of([] { set_setting("log", "irr=debug"); }).substr(0, 112),
             "ValueError: setting log: 'irr=debug' is not a comma-separated list of levels or "
             "area=level: 'irr' is not an area");
 }

@@ -154,7 +154,7 @@ TEST(TextReader, BracesAreFoundOutsideStringsAndComments) {
     open.skip_braces(3);
     FAIL();
   } catch (const ParseError& error) {
-    EXPECT_EQ(error.message(), "line 2, column 2: this '{' has no '}'");
+    EXPECT_EQ(error.message(), "line 2, column 2: this '{' has no matching '}'");
   }
 }
 

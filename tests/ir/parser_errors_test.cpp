@@ -89,7 +89,8 @@ TEST_F(ParserErrors, HeadsOfFunctions) {
             "line 1, column 38: expected ==, !=, <=, <, >= or >"},
            {"func @f() -> () { return }\nfunc @f() -> () { return }", kParse,
             "line 2, column 6: function @f is defined twice"},
-           {"func @f() -> () {\n return", kParse, "line 1, column 17: this '{' has no '}'"},
+           {"func @f() -> () {\n return", kParse,
+            "line 1, column 17: this '{' has no matching '}'"},
            {"func @f() -> ()", kParse,
             "line 1, column 16: expected '{', found the end of the text"},
        }) {

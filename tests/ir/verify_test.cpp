@@ -94,7 +94,7 @@ std::vector<Damage> form_damages() {
        [](Parts&, auto& main) { main.set_attributes(element, Attributes::of(GuardAttributes{})); },
        "element declares"},
       {"attributes", "Missing",
-       [](Parts&, auto& main) { main.set_attributes(element, Attributes()); }, "and has none"},
+       [](Parts&, auto& main) { main.set_attributes(element, Attributes()); }, "but has none"},
       {"attributes", "NotDeclared",
        [](Parts&, auto& main) { main.set_attributes(add, Attributes::of(GuardAttributes{})); },
        "add declares no attributes"},

@@ -208,8 +208,8 @@ class Refused(unittest.TestCase):
     def test_what_would_cut_a_derivative(self):
         x = pl.asarray(V)
         for function, words in [(lambda x: np.convolve(x, x), "numpy.convolve"), (lambda x: np.sum(x, where=V > 0.5), "numpy.sum.*where"),
-                                (np.asarray, "array of NumPy"), (lambda x: np.r_[x, 1.0], "array of NumPy"), (np.spacing, "numpy.spacing"),
-                                (lambda x: np.array([x, x]), "array of NumPy"), (np.unwrap, "numpy.unwrap")]:
+                                (np.asarray, "NumPy array"), (lambda x: np.r_[x, 1.0], "NumPy array"), (np.spacing, "numpy.spacing"),
+                                (lambda x: np.array([x, x]), "NumPy array"), (np.unwrap, "numpy.unwrap")]:
             for way in pl.grad, lambda f: pl.jit(pl.grad(f)), lambda f: pl.grad(pl.jit(f)):
                 with self.subTest(words), self.assertRaisesRegex(pl.TypeError, f"(?s){words}.*stop_gradient"):
                     way(lambda x: pl.sum(pl.asarray(function(x))))(x)
