@@ -126,7 +126,7 @@ ChosenStep changing(Chooser& choose,
             return Tensors{change(given[0], place, given[2])};
           }};
 }
-ChosenStep setting(Chooser& choose) {
+ChosenStep element_set(Chooser& choose) {
   return changing(choose, [](const Tensor& x, const Index& place, const Tensor& value) {
     return x.at(place).set(value);
   });
@@ -244,7 +244,7 @@ void add_index_kinds(std::vector<StepKind>& kinds) {
                           {"embedding", embedding_rows},
                           {"one_hot", one_hot_of},
                           {"bincount", counting},
-                          {"at_set", setting},
+                          {"at_set", element_set},
                           {"at_add", adding},
                           {"at_multiply", multiplying},
                           {"at_max", limiting},

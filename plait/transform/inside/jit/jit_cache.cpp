@@ -174,7 +174,7 @@ Outcome Cache::State::run_record(Call& call, const Record& record, EffectLog& lo
 
 Outcome Cache::State::run(Call call) {
   // Within a trace it is recorded as a function that the trace calls. An autocast from outside is
-  // no part of a record.
+  // not part of a record.
   if (options.disable) return run_by_host(call);
   if (Trace::current() != nullptr) {
     const Trace::Part part(options.name);
