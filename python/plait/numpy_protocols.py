@@ -42,8 +42,8 @@ def _are_followed(tree):
 
 
 def _refuse(name, why, ours=None):
-    near = f"use plait.{ours}; or " if ours else ""
-    raise errors.TypeError(f"numpy.{name}: {why}\n  hint: {near}x.numpy() and stop_gradient(x) if no derivative is needed")
+    near = f"plait.{ours}, or " if ours else ""
+    raise errors.TypeError(f"numpy.{name}: {why}\n  hint: use {near}x.numpy() or stop_gradient(x) if no derivative is needed")
 
 
 def _refuse_followed(name):

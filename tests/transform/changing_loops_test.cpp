@@ -280,7 +280,7 @@ TEST(ChangingLoop, RefusesWhatCannotBe) {
     return while_loop([](Tensor h) { return full({}, h.shape(0) != Dim(1), DType::boolean); },
                       first_half, x);
   };
-  expect_contains(what_of([&] { trace(forever)(x); }), {"always true", "compared"});
+  expect_contains(what_of([&] { trace(forever)(x); }), {"always true", "compare sizes"});
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ TEST(Record, RefusesWhatItIsNot) {
   EXPECT_NE(what_of([] { Maybe<Tree>().value(); }).find("a @tree is absent"), std::string::npos);
   EXPECT_NE(what_of([] { Maybe<Tree>(Tree{tensor({1., 2., 3.})}); }).find("field 0 is f64[3]"),
             std::string::npos);
-  EXPECT_NE(what_of([] { Record("tree", {"f64[3]", "@tree?"}); }).find("declared before"),
+  EXPECT_NE(what_of([] { Record("tree", {"f64[3]", "@tree?"}); }).find("declared already"),
             std::string::npos);
   EXPECT_NE(what_of([] { Record("bad", {"f64[n]"}); }).find("field 0 is f64[n]"),
             std::string::npos);

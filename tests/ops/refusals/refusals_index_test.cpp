@@ -27,7 +27,7 @@ std::vector<BadIndex> bad_indices() {
       {{0, 3}, kIndex, {"3", "axis 1", "f32[2, 3]"}},
       {{0, 0, 0}, kIndex, {"3 axes", "f32[2, 3]"}},
       {{ellipsis, ellipsis}, kIndex, {"ellips", "f32[2, 3]"}},
-      {{Slice{.step = 0}}, kValue, {"step of 0", "f32[2, 3]"}},
+      {{Slice{.step = 0}}, kValue, {"step of a slice is 0", "f32[2, 3]"}},
       {{f32(2)}, kType, {"f32[2]", "f32[2, 3]"}},
       {{keys(2)}, kType, {"key[2]", "f32[2, 3]"}},
       {{truths(3)}, kIndex, {"bool[3]", "axis 0", "f32[2, 3]"}},

@@ -193,7 +193,7 @@ class RecordTest(unittest.TestCase):
             Node([1, 2, 3], left=3)
         with self.assertRaisesRegex(TypeError, "is a record, not an array"):
             pl.sin(tree._tensor)
-        with self.assertRaisesRegex(TypeError, "declared before"):
+        with self.assertRaisesRegex(TypeError, "declared already"):
             @pl.record
             class Chain:  # noqa: F811: the same name, other fields
                 value: "f32[]"
