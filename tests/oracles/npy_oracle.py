@@ -99,7 +99,7 @@ def check_versions(oracle, random):
 
 def check_refused(oracle):
     for array, part in ((np.array([None, "x"]), "TypeError: "), (np.array(["text"]), "are text"),
-                        (np.array(["2020-01-01"], "M8[D]"), "are dates or times"), (np.zeros(3, "f16"), "no dtype"),
+                        (np.array(["2020-01-01"], "M8[D]"), "are dates or times"), (np.zeros(3, "f16"), "not a dtype"),
                         (np.zeros(3, [("a", "f4"), ("b", "i2")]), "the elements are records")):
         oracle.source.write_bytes(saved(array, allow_pickle=True))
         oracle.expect_failure(f"an array of {array.dtype}", "npy", part)

@@ -21,7 +21,7 @@ struct ActivationTable {
   const ir::Primitive& relu = declare(
       {.primitive = {.name = "relu",
                      .summary = "x, or 0 where that is below 0.",
-                     .oracle = "numpy.maximum",
+                     .oracle = "numpy.maximum of x and 0",
                      .operands = ir::exactly(1),
                      .takes = kReals,
                      .elementwise = ir::Elementwise::same,

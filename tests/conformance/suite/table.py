@@ -25,6 +25,9 @@ def _problems():
     for name, primitive in table.items():
         if not primitive.oracle:
             yield f"{name}: no oracle: name in its declaration, after the summary, what it is checked against"
+        alone = oracles.named_by(primitive) if primitive.elementwise != "no" else None
+        if getattr(alone, "nin", primitive.least_operands) != primitive.least_operands:
+            yield f"{name}: {primitive.oracle} takes another number of operands: name in its declaration of which"
         if name in ALONG_NAMED_AXES:
             continue
         if name not in CASES:

@@ -321,7 +321,7 @@ class Optimizers(unittest.TestCase):
                 (lambda: adam.update(model, {"a": pl.ones(2), "b": pl.ones(1)}), pl.ShapeError, r"b is \[3\], the gradient of it \[1\]"),
                 (lambda: sgd.update({"a": pl.ones(2)}, {"a": pl.ones(2)}), pl.ValueError, "velocity has 'b'"),
                 (lambda: pl.optim.Adam(pl.tensor(1j)).update(pl.tensor(1j), pl.tensor(1j)), pl.TypeError, "a weight is c64"),
-                (lambda: pl.optim.warmup_cosine(1, 1.0, total=3, warmup=3), pl.ValueError, "3 steps, of which 3 are warmup")):
+                (lambda: pl.optim.warmup_cosine(1, 1.0, total=3, warmup=3), pl.ValueError, "3 steps of which 3 are warmup")):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()
 
