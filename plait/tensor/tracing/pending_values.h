@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "plait/ir/type.h"
+#include "plait/ir/labels.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {
