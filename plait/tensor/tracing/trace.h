@@ -124,7 +124,7 @@ class Trace {
 
   // ---- Tensors from outside, and derivatives there.
 
-  // TraceCaptures a tensor, even if no instruction uses it.
+  // Captures a tensor, even if no instruction uses it.
   void capture(const Tensor& tensor) { value_of(tensor); }
   // True if a derivative is taken outside with respect to a captured tensor.
   bool captures_followed();

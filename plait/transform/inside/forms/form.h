@@ -31,11 +31,11 @@ struct OnLanes {
 };
 
 struct Form {
-  // Runs it. Null if it cannot be run among tensors.
+  // Runs it. Null if it cannot run on tensors.
   std::vector<Tensor> (*run)(const OnTensors& here) = nullptr;
   // Runs it while a trace is open. Null if `run` does this too.
   std::vector<Tensor> (*stage)(const OnTensors& here) = nullptr;
-  // Runs it for many lanes. Null if there is no way.
+  // Runs it for many lanes. Null if it has no batching rule.
   std::vector<LaneValue> (*batch)(const OnLanes& here) = nullptr;
 };
 
