@@ -1,5 +1,6 @@
 // Optimizers as values: in programs, jitted and with donated arguments; and errors.
-// tests/oracles/models_oracle.py and tests/python/layers/nn_test.py compare their steps with PyTorch.
+// tests/oracles/models_oracle.py and tests/python/layers/nn_test.py compare their steps with
+// PyTorch.
 #include <cmath>
 #include <numbers>
 
@@ -197,9 +198,9 @@ TEST(Optimizers, RefuseTreesThatAreNotTheModels) {
   Line wide = line();
   wide.slope = tensor<double>({1, 2, 3});
   expect_contains(what_of<ShapeError>([&] { adam.update(line(), wide); }),
-                  {"optim::AdamW: slope is f64[2], the gradient of it f64[3]"});
+                  {"optim::AdamW: slope is f64[2], but the gradient of it is f64[3]"});
   expect_contains(what_of<ShapeError>([&] { sgd.update(wide, wide); }),
-                  {"optim::Sgd: slope is f64[3], the velocity of it f64[2]"});
+                  {"optim::Sgd: slope is f64[3], but the velocity of it is f64[2]"});
   Line longer = line();
   longer.more.push_back(arange(2));
   expect_contains(what_of<ValueError>([&] { adam.update(longer, line()); }),

@@ -40,7 +40,7 @@ Refusals refusals_of_create() {
       {"arange", [] { arange(INFINITY); }, kValue, {"inf"}},
       {"arange", [] { arange(std::complex<double>(0, 1)); }, kType, {"complex"}},
       {"logspace", [] { logspace(0, 1, -1); }, kValue, {"-1"}},
-      {"logspace", [] { logspace(0, 1, 3, 0); }, kValue, {"base of 0"}},
+      {"logspace", [] { logspace(0, 1, 3, 0); }, kValue, {"base is 0"}},
       {"logspace", [] { logspace(0, 1, 3, 10, DType::key); }, kType, {"key"}},
       {"geomspace", [] { geomspace(1, 2, -1); }, kValue, {"-1"}},
       {"geomspace", [] { geomspace(-1, 2, 3); }, kValue, {"from -1 to 2"}},

@@ -25,9 +25,9 @@ Refusals refusals_of_sort() {
   Refusals rows = {
       {"topk", [] { topk(f32(2), 3); }, kValue, {"3", "f32[2]"}},
       {"topk", [] { topk(f32(2), -1); }, kValue, {"-1", "f32[2]"}},
-      {"partition", [] { partition(f32(2), 2); }, kIndex, {"place 2", "f32[2]"}},
-      {"partition", [] { partition(f32(2), -3); }, kIndex, {"place -3", "f32[2]"}},
-      {"argpartition", [] { argpartition(f32(2), 2); }, kIndex, {"place 2", "f32[2]"}},
+      {"partition", [] { partition(f32(2), 2); }, kIndex, {"index 2", "f32[2]"}},
+      {"partition", [] { partition(f32(2), -3); }, kIndex, {"index -3", "f32[2]"}},
+      {"argpartition", [] { argpartition(f32(2), 2); }, kIndex, {"index 2", "f32[2]"}},
       {"searchsorted",
        [] { searchsorted(f32(2, 3), f32(3, 3)); },
        kShape,

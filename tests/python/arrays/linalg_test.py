@@ -34,7 +34,7 @@ class Factors(unittest.TestCase):
             q, r = linalg.qr(TALL, mode)
             self.assertEqual(q.shape, (5, columns))
             same(q @ r, TALL)
-        with self.assertRaisesRegex(plait.ValueError, "mode: 'raw' is none of"):
+        with self.assertRaisesRegex(plait.ValueError, "mode: 'raw' is not one of"):
             linalg.qr(TALL, mode="raw")
         u, s, vh = linalg.svd(TALL, full_matrices=False)
         same(u * s @ vh, TALL)
@@ -56,7 +56,7 @@ class Factors(unittest.TestCase):
             same(z @ t @ plait.conj(plait.matrix_transpose(z)), array.astype(z.numpy().dtype))
             same(t, np.triu(t.numpy(), -1 if t.dtype == plait.f64 else 0), 0)
             same(plait.sort(plait.absolute(linalg.eigvals(t))), np.sort(np.abs(np.linalg.eigvals(array))))
-        with self.assertRaisesRegex(plait.ValueError, "form: 'upper' is none of"):
+        with self.assertRaisesRegex(plait.ValueError, "form: 'upper' is not one of"):
             linalg.schur(A, "upper")
 
 
