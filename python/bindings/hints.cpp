@@ -1,5 +1,5 @@
-// Rewrites the hints of the library in Python syntax. tests/python/package/hints_test.py reads all hints in
-// the sources, and finds remaining C++ in them.
+// Rewrites the hints of the library in Python syntax. tests/python/package/hints_test.py reads all
+// hints in the sources, and finds remaining C++ in them.
 #include <string>
 #include <string_view>
 

@@ -53,8 +53,8 @@ inline std::string text_of(const RandomProgram& program) {
   return text + program.traced([&](std::span<const Tensor> x) { return program(x); }).text();
 }
 
-// rapidcheck's report of a property, tried on `count` cases, or PLAIT_SHARE times as many; empty if it
-// holds. The parts of a run, which may be concurrent, use consecutive seeds.
+// rapidcheck's report of a property, tried on `count` cases, or PLAIT_SHARE times as many; empty if
+// it holds. The parts of a run, which may be concurrent, use consecutive seeds.
 inline std::string failure_of(const char* id, int count, const std::function<void()>& property,
                               uint64_t part = 0) {
   auto params = rc::detail::configuration().testParams;

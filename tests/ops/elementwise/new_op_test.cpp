@@ -44,7 +44,8 @@ TEST(NewOp, ComputesAndTraces) {
 }
 
 TEST(NewOp, IsTheExampleOfTheManual) {
-  const std::string source = text_of_file(PLAIT_SOURCE_DIR "/tests/ops/elementwise/new_op_test.cpp");
+  const std::string source =
+      text_of_file(PLAIT_SOURCE_DIR "/tests/ops/elementwise/new_op_test.cpp");
   const std::string begin = "// The example begins.\n", end = "// The example ends.\n";
   const size_t from = source.find(begin) + begin.size();
   const std::string example = source.substr(from, source.find("\n" + end) + 1 - from);

@@ -457,7 +457,7 @@ class Vmap(unittest.TestCase):
 
     def test_refuses(self):
         x = array(1.0, 2.0)
-        with self.assertRaisesRegex(ValueError, "differ in structure"):
+        with self.assertRaisesRegex(ValueError, "differs in structure"):
             pl.vmap(lambda a: a, in_axes=({"y": 0},))({"x": x})
         with self.assertRaisesRegex(ValueError, "no argument has a mapped axis"):
             pl.vmap(lambda a: a, in_axes=None)(x)
