@@ -55,7 +55,7 @@ def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own
     _expect_no_axes(keywords)
     leaves, structure = _tensors(arguments)
     axes = _axes_of("in_axes", in_axes, arguments)
-    _expect_axes(leaves, axes, structure.paths, len(arguments), own)
+    _expect_axes(leaves, axes, structure.paths, size, len(arguments), own)
     once, structures = distinct_pairs(leaves, axes), []
 
     def of_list(given):
@@ -82,12 +82,29 @@ def _expect_no_axes(keywords):
                 "to each sample", "pass it by position, with its axis in in_axes: in_axes=(0, None) passes all of the second to each sample")
 
 
-def _expect_axes(leaves, axes, paths, count, own):
+def _expect_axes(leaves, axes, paths, size, count, own):
+    """The number of samples is the same for all leaves; symbolic sizes are compared later."""
+    samples, first, tree = size if isinstance(size, int) else None, "the given size", None  # an argument of many leaves
     for leaf, axis, path in zip(leaves, axes, paths):
-        if axis is None or -leaf.ndim <= axis < leaf.ndim:
+        if axis is None:
             continue
         place, _, rest = path.partition(".")
+        who = f"argument {int(place) - own}{rest and f', {rest}'}"
         form = f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
-        way = tuple(None if i == int(place) else 0 for i in range(own, count))
-        raise errors.IndexError.with_hint(f"vmap: axis {axis} is out of range for argument {int(place) - own}{rest and f', {rest}'}, a {form}",
-                                          f"in_axes={way} passes all of it to each sample")
+        if not -leaf.ndim <= axis < leaf.ndim:
+            raise errors.IndexError.with_hint(f"vmap: axis {axis} is out of range for {who}, a {form}",
+                                              f"in_axes={_with_none(int(place), count, own)} passes all of it to each sample")
+        here = leaf.shape[axis]
+        if not isinstance(here, int):
+            continue
+        if samples is None:
+            samples, first, tree = here, who, int(place) if rest else None
+        elif here != samples:
+            whole = int(place) if tree is None else tree
+            raise errors.ShapeError.with_hint(
+                f"vmap: {first} has {samples} samples, but {who}, {form}, has {here}",
+                f"in_axes={_with_none(whole, count, own)} passes all of argument {whole - own} to each sample")
+
+
+def _with_none(place, count, own):
+    return tuple(None if i == place else 0 for i in range(own, count))

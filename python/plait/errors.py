@@ -81,5 +81,9 @@ class CheckError(Error, builtins.AssertionError):
     """A check that the user wrote failed."""
 
 
+class UnconnectedWarning(builtins.UserWarning):
+    """A gradient is zero because the result of the function does not depend on what it is differentiated by."""
+
+
 class HostStateWarning(builtins.UserWarning):
     """jit cannot keep a record of the host code: it runs at each call, or is recorded again and again."""

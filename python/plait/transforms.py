@@ -4,6 +4,9 @@ values and branch."""
 import functools
 import itertools
 import operator
+import os
+import sys
+import warnings
 
 from . import _core, errors
 from .applied import Applied, How, is_tree
@@ -12,6 +15,7 @@ from .devices import NAMES_OF_OTHERS, device
 from .given import Handed, expect_no_leaks, expect_tree
 from .interop import asarray
 from .items import Item
+from .module import holds_module
 from .roles import mark_gradients
 from .scopes import Scope
 from .sharing import Distinct, distinct, distinct_pairs
@@ -262,6 +266,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
             for _, each in begun:
                 each.expect_unchanged("grad", result)
             value, aux = _with_aux("grad", result) if has_aux else (result, None)
+            _warn_of_unconnected(value, [arguments[place] for place in places])
             value = _number(value)
             _core._check_result(value, holomorphic)
             value = level.finish(value)
@@ -275,6 +280,27 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         return (value, aux) if has_aux else value, trees if several else trees[0]
 
     return with_gradient
+
+
+def _warn_of_unconnected(value, arguments):
+    """Warns of a number, and of a result that does not depend on a model. Second derivatives of tensors are often zero."""
+    if isinstance(value, _core.Tensor):
+        if _core._is_followed([value]) or not holds_module(arguments):
+            return
+        what = "the result does not depend on the model"
+        hint = "detach() and no_grad() cut derivatives, and a model that the function captures, instead of receiving it, is constant"
+    elif type(value) in (int, float, complex):
+        what, hint = f"the function returns the number {value}", "return a tensor: float() and item() cut derivatives"
+    else:
+        return
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER):
+        frame = frame.f_back
+    warnings.warn_explicit(f"grad: {what}, so the gradient is 0\n  hint: {hint}", errors.UnconnectedWarning, frame.f_code.co_filename,
+                           frame.f_lineno)
+
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "")
 
 
 def _number(value):

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import gc
 import unittest
+import warnings
 import weakref
 
 import numpy as np
@@ -170,6 +171,31 @@ class Functions(unittest.TestCase):
         np.testing.assert_allclose(ours(pl.asarray(w)), theirs(w), rtol=1e-10)
         found = pl.jvp(ours, (pl.asarray(w),), (pl.asarray(direction),))[1]
         np.testing.assert_allclose(found, jax.jvp(theirs, (w,), (direction,))[1], rtol=1e-9)
+
+
+class Unconnected(unittest.TestCase):
+    """Gradients that are 0 because the result does not depend on the arguments."""
+
+    def setUp(self):
+        self.layer, self.x = pl.nn.Linear(3, 2), pl.ones((4, 3))
+
+    def test_numbers(self):
+        with self.assertWarnsRegex(pl.UnconnectedWarning, r"returns the number .*\n.*float\(\) and item\(\)") as warned:
+            gradient = pl.grad(lambda layer: float(pl.sum(layer(self.x))))(self.layer)
+        self.assertEqual(warned.filename, __file__)
+        np.testing.assert_array_equal(gradient.weight, 0)
+
+    def test_models(self):
+        for loss in (lambda layer: pl.sum(self.layer(self.x)), lambda layer: pl.sum(layer(self.x)).detach()):
+            with self.assertWarnsRegex(pl.UnconnectedWarning, "does not depend on the model"):
+                pl.value_and_grad(loss)(self.layer)
+
+    def test_zeros_without_a_warning(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pl.grad(lambda layer: pl.sum(layer(self.x)))(self.layer)
+            self.assertEqual(pl.grad(pl.grad(lambda x: x * 3))(pl.tensor(1.0)).item(), 0)
+            pl.jit(pl.grad(lambda x: pl.sum(x).item() * 2))(self.x)
 
 
 class TapeHabit(unittest.TestCase):
@@ -463,6 +489,10 @@ class Vmap(unittest.TestCase):
             pl.vmap(lambda a: a, in_axes=None)(x)
         with self.assertRaisesRegex(pl.ShapeError, "samples"):
             pl.vmap(lambda a, b: a + b)(x, array(1.0, 2.0, 3.0))
+        with self.assertRaisesRegex(pl.ShapeError, r"argument 0, weight has 2 samples, but argument 1, f32\[4, 3\], has 4\n.*in_axes=\(None, 0\)"):
+            pl.vmap(lambda layer, x: layer(x))(pl.nn.Linear(3, 2), pl.ones((4, 3)))
+        with self.assertRaisesRegex(pl.ShapeError, "the given size has 5 samples, but argument 0, f64"):
+            pl.vmap(lambda a: a, size=5)(x)
         with self.assertRaisesRegex(ValueError, "traced"):
             pl.vmap(lambda a: 1 if a > 0 else 2)(x)
 
