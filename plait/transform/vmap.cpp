@@ -26,11 +26,11 @@ size_t place_of(const Tensor& tensor, int64_t axis, int64_t rank, std::string_vi
       .at(Location::of_caller());
 }
 
-Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
-             const std::optional<Dim>& size) {
-  std::optional<Dim> lanes = size;
-  if (lanes && lanes->is_number() && lanes->number() < 0) {
-    throw ValueError("vmap: a size of {}, expected 0 or more", lanes->number())
+Dim samples_of(std::span<const Tensor> arguments, std::span<const BatchAxis> in,
+               const std::optional<Dim>& size) {
+  std::optional<Dim> samples = size;
+  if (samples && samples->is_number() && samples->number() < 0) {
+    throw ValueError("vmap: a size of {}, expected 0 or more", samples->number())
         .at(Location::of_caller());
   }
   std::string first = "the given size";
@@ -39,17 +39,17 @@ Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
     const std::string what = fmt::format("argument {}", i);
     const auto rank = static_cast<int64_t>(arguments[i].rank());
     const Dim here = arguments[i].shape()[place_of(arguments[i], *in[i], rank, what)];
-    if (!lanes) {
-      lanes = here;
+    if (!samples) {
+      samples = here;
       first = what;
     }
-    if (same(*lanes, here)) continue;
-    if (!differ(*lanes, here) && sizes_hold({*lanes, SizeFact::equal, here})) continue;
-    throw ShapeError("vmap: {} has {} samples, but {}, {}, has {}", first, lanes->text(), what,
+    if (same(*samples, here)) continue;
+    if (!differ(*samples, here) && sizes_hold({*samples, SizeFact::equal, here})) continue;
+    throw ShapeError("vmap: {} has {} samples, but {}, {}, has {}", first, samples->text(), what,
                      arguments[i].type().text(), here.text())
         .at(Location::of_caller());
   }
-  if (lanes) return *lanes;
+  if (samples) return *samples;
   throw ValueError("vmap: the number of samples is unknown: no argument has a mapped axis")
       .at(Location::of_caller())
       .hint("pass it in the options: size");
@@ -57,12 +57,12 @@ Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
 
 }  // namespace
 
-std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<LaneAxis>& given,
-                                     const std::vector<size_t>& leaves) {
+std::vector<BatchAxis> axes_of_leaves(std::string_view what, const std::vector<BatchAxis>& given,
+                                      const std::vector<size_t>& leaves) {
   const size_t all = std::accumulate(leaves.begin(), leaves.end(), size_t{0});
-  if (given.size() == 1) return std::vector<LaneAxis>(all, given[0]);
+  if (given.size() == 1) return std::vector<BatchAxis>(all, given[0]);
   if (given.size() == leaves.size()) {
-    std::vector<LaneAxis> axes;
+    std::vector<BatchAxis> axes;
     for (size_t i = 0; i < leaves.size(); ++i) axes.insert(axes.end(), leaves[i], given[i]);
     return axes;
   }
@@ -91,23 +91,24 @@ StagedFunction stage_along(const NamedAxisScope& axis, std::vector<ir::Type> typ
   return staged;
 }
 
-// Runs eagerly; a recursive function is recorded first, so that it ends when its last lane does.
-std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
-                                     std::span<const LaneValue> values, const Lanes& lanes) {
+// Runs eagerly; a recursive function is recorded first, so that it ends when its last sample does.
+std::vector<BatchedValue> run_for_samples(const StagedFunction& staged,
+                                          std::span<const BatchedValue> values,
+                                          const Samples& samples) {
   if (Trace::current() != nullptr || !has_recursion(staged.program)) {
-    return run_batched(staged.program, *staged.function, values, lanes);
+    return run_batched(staged.program, *staged.function, values, samples);
   }
   std::vector<bool> flags;
   const std::vector<Tensor> tensors = tensors_in(values);
   const StagedFunction batched = stage("vmapped", ir_types_of(tensors), [&](auto given) {
-    std::vector<LaneValue> all(values.begin(), values.end());
+    std::vector<BatchedValue> all(values.begin(), values.end());
     for (size_t i = 0; i < given.size(); ++i) all[i].tensor = given[i];
-    const std::vector<LaneValue> results =
-        run_batched(staged.program, *staged.function, all, lanes);
+    const std::vector<BatchedValue> results =
+        run_batched(staged.program, *staged.function, all, samples);
     flags = flags_of(results);
     return tensors_in(results);
   });
-  std::vector<LaneValue> found;
+  std::vector<BatchedValue> found;
   for (const Tensor& result : plait::run(batched.program, joined({tensors, batched.captures}))) {
     found.push_back({result, flags[found.size()]});
   }
@@ -117,10 +118,10 @@ std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
 }  // namespace
 
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
-                        std::span<const LaneAxis> in, const OutAxes& out,
+                        std::span<const BatchAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size, const std::string& name) {
-  const Dim lanes = lanes_of(arguments, in, size);
-  std::vector<LaneValue> values;
+  const Dim samples = samples_of(arguments, in, size);
+  std::vector<BatchedValue> values;
   std::vector<ir::Type> types;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool is_batched = in[i].has_value();
@@ -134,15 +135,15 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
   std::string label;
   const StagedFunction staged = [&] {
     if (name.empty()) return stage("vmapped", types, function);
-    const NamedAxisScope axis(name, lanes);
+    const NamedAxisScope axis(name, samples);
     label = axis.label();
-    values.push_back({iota(lanes), true});
+    values.push_back({iota(samples), true});
     types.push_back(ir::Type::scalar(DType::i64));
     return stage_along(axis, types, flags_of(values), function);
   }();
   for (const Tensor& capture : staged.captures) values.push_back({capture, false});
-  const std::vector<LaneValue> found = run_for_lanes(staged, values, {lanes, label});
-  const std::vector<LaneAxis> axes = out(found.size());
+  const std::vector<BatchedValue> found = run_for_samples(staged, values, {samples, label});
+  const std::vector<BatchAxis> axes = out(found.size());
   std::vector<Tensor> results;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string what = fmt::format("result {}", i);
@@ -154,7 +155,7 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
       results.push_back(found[i].tensor);
       continue;
     }
-    const Tensor all = of_all_lanes(found[i], lanes);
+    const Tensor all = of_all_samples(found[i], samples);
     const auto place = place_of(all, *axes[i], static_cast<int64_t>(all.rank()), what);
     results.push_back(moveaxis(all, 0, static_cast<int64_t>(place)));
   }

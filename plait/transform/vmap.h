@@ -28,14 +28,14 @@
 namespace plait {
 
 // The axis of the samples; none if the value is shared by all samples.
-using LaneAxis = std::optional<int64_t>;
+using BatchAxis = std::optional<int64_t>;
 inline constexpr std::nullopt_t none = std::nullopt;
 
 struct VmapOptions {
   // One for each argument, or one for each tensor in them; or one for all.
-  std::vector<LaneAxis> in = {0};
-  std::vector<LaneAxis> out = {0};  // the same for the results
-  std::optional<Dim> size = {};     // number of samples; needed if no argument has an axis
+  std::vector<BatchAxis> in = {0};
+  std::vector<BatchAxis> out = {0};  // the same for the results
+  std::optional<Dim> size = {};      // number of samples; needed if no argument has an axis
   // Name of the axis, for collective operations (ops/collective.h).
   std::string name = {};
 };
@@ -43,12 +43,12 @@ struct VmapOptions {
 namespace vmaps {
 
 // Returns the axis of each tensor. ValueError if the options match neither arguments nor tensors.
-std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<LaneAxis>& given,
-                                     const std::vector<size_t>& leaves_of_arguments);
+std::vector<BatchAxis> axes_of_leaves(std::string_view what, const std::vector<BatchAxis>& given,
+                                      const std::vector<size_t>& leaves_of_arguments);
 // `out` returns the axis of each result; it is called after the function has run.
-using OutAxes = std::function<std::vector<LaneAxis>(size_t results)>;
+using OutAxes = std::function<std::vector<BatchAxis>(size_t results)>;
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
-                        std::span<const LaneAxis> in, const OutAxes& out,
+                        std::span<const BatchAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size, const std::string& name = {});
 // The same, for arguments with this many tensors each.
 using LeafFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;

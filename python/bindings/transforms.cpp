@@ -196,10 +196,10 @@ void bind_remat(nb::module_& module) {
       nb::arg("function"), nb::arg("arguments"), nb::arg("policy"), nb::arg("names"));
 }
 
-std::vector<LaneAxis> axes_from(nb::handle given) {
-  std::vector<LaneAxis> axes;
+std::vector<BatchAxis> axes_from(nb::handle given) {
+  std::vector<BatchAxis> axes;
   for (const nb::handle each : given) {
-    axes.push_back(each.is_none() ? LaneAxis() : LaneAxis(integer_from(each)));
+    axes.push_back(each.is_none() ? BatchAxis() : BatchAxis(integer_from(each)));
   }
   return axes;
 }
@@ -216,10 +216,10 @@ void bind_vmap(nb::module_& module) {
       [](nb::handle function, nb::handle arguments, nb::handle in, nb::handle out, nb::handle size,
          nb::handle name) {
         const auto out_axes = [&](size_t) { return axes_from(out()); };
-        const std::optional<Dim> lanes =
+        const std::optional<Dim> samples =
             size.is_none() ? std::nullopt : std::optional<Dim>(integer_from(size));
         return to_python(vmaps::run(in_place_of(function, "a function under vmap"),
-                                    tensors_from(arguments), axes_from(in), out_axes, lanes,
+                                    tensors_from(arguments), axes_from(in), out_axes, samples,
                                     name.is_none() ? "" : name_from(name)));
       },
       nb::arg("function"), nb::arg("arguments"), nb::arg("in_axes"), nb::arg("out_axes"),

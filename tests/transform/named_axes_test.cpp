@@ -185,7 +185,7 @@ TEST(NamedAxes, GradientsAreOfTheWhole) {
   // The cotangent of a shared value is a sum over all samples, or one of each sample.
   const Tensor w = numbers({3}, 1);
   const auto product = [](Tensor a, Tensor weight) { return sum(square(a) * weight); };
-  const auto by_weight = [&](LaneAxis out, auto f) {
+  const auto by_weight = [&](BatchAxis out, auto f) {
     return vmap(grad<1>(f), {.in = {0, none}, .out = {out}, .name = "batch"});
   };
   expect_everywhere(by_weight(none, product), sum(square(kBatch), 0), kBatch, w);

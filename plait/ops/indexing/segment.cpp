@@ -130,7 +130,7 @@ Tensor with_rest(const Tensor& sizes, Dim rows) {
 }
 
 // Merges the first two dimensions.
-Tensor lanes_joined(const Tensor& x) {
+Tensor samples_joined(const Tensor& x) {
   Shape shape{x.shape(0) * x.shape(1)};
   for (size_t i = 2; i < x.rank(); ++i) shape.append(x.shape()[i]);
   return reshape(x, shape);
@@ -141,13 +141,13 @@ std::vector<Tensor> batch_ragged_dot(const ir::Attributes&, std::span<const Tens
   if (!batched[1] && !batched[2]) {  // puts the samples' rows of each group next to each other
     const Tensor rows = swapaxes(operands[0], 0, 1);
     const Tensor product =
-        apply_ragged_dot(lanes_joined(rows), operands[1], operands[2] * rows.shape(1));
+        apply_ragged_dot(samples_joined(rows), operands[1], operands[2] * rows.shape(1));
     return {swapaxes(reshape(product, {rows.shape(0), rows.shape(1), operands[1].shape(2)}), 0, 1)};
   }
   const std::vector<Tensor> all = with_batch_in_front(operands, batched);
   const Tensor &rows = all[0], &matrices = all[1];
   const Tensor product =
-      apply_ragged_dot(lanes_joined(rows), lanes_joined(pad_zeros(matrices, 1, 0, 1)),
+      apply_ragged_dot(samples_joined(rows), samples_joined(pad_zeros(matrices, 1, 0, 1)),
                        with_rest(all[2], rows.shape(1)));
   return {reshape(product, {rows.shape(0), rows.shape(1), matrices.shape(3)})};
 }
@@ -158,7 +158,7 @@ std::vector<Tensor> batch_ragged_outer(const ir::Attributes&, std::span<const Te
   const Tensor &a = all[0], &b = all[1];
   const Dim samples = a.shape(0), groups = all[2].shape(1);
   const Tensor products =
-      apply_ragged_outer(lanes_joined(a), lanes_joined(b), with_rest(all[2], a.shape(1)));
+      apply_ragged_outer(samples_joined(a), samples_joined(b), with_rest(all[2], a.shape(1)));
   return {
       slice_axis(reshape(products, {samples, groups + 1, a.shape(2), b.shape(2)}), 1, 0, groups)};
 }

@@ -39,11 +39,11 @@ int64_t normal_axis(int64_t axis, size_t rank) { return static_cast<int64_t>(axi
 std::vector<Tensor> all_batched(std::span<const Tensor> operands,
                                 const std::vector<bool>& batched) {
   const auto first = static_cast<size_t>(std::ranges::find(batched, true) - batched.begin());
-  const Dim lanes = operands[first].shape(0);
+  const Dim samples = operands[first].shape(0);
   std::vector<Tensor> all(operands.begin(), operands.end());
   for (size_t i = 0; i < all.size(); ++i) {
     if (batched[i]) continue;
-    Shape shape{lanes};
+    Shape shape{samples};
     for (const Dim size : all[i].shape()) shape.append(size);
     all[i] = broadcast_to(all[i], shape);
   }

@@ -18,10 +18,10 @@
 namespace plait {
 namespace {
 
-using Values = std::vector<LaneValue>;
-using Operands = std::span<const LaneValue>;
+using Values = std::vector<BatchedValue>;
+using Operands = std::span<const BatchedValue>;
 
-// With zero lanes nothing is computed; a rule could divide by the number of lanes.
+// With zero samples nothing is computed; a rule could divide by the number of samples.
 bool has_arrays_only(const ir::Instruction& instruction) {
   const ir::Primitive& primitive = instruction.primitive();
   const bool is_seen = primitive.effects && primitive.effects(instruction).observable;
@@ -33,26 +33,26 @@ bool has_arrays_only(const ir::Instruction& instruction) {
 
 }  // namespace
 
-ir::Type BatchedRun::type_of(const LaneValue& value) const {
+ir::Type BatchedRun::type_of(const BatchedValue& value) const {
   const ir::Type type = value.tensor.type();
   return value.is_batched ? type.without_sharding().with_shape(without_first(type.shape())) : type;
 }
 
-ir::Type BatchedRun::type_in_lanes(const ir::Type& type, bool is_batched) const {
-  return is_batched ? type.without_sharding().with_shape(with_first(lanes_.count, type.shape()))
+ir::Type BatchedRun::type_of_samples(const ir::Type& type, bool is_batched) const {
+  return is_batched ? type.without_sharding().with_shape(with_first(samples_.count, type.shape()))
                     : type;
 }
 
-TensorFunction BatchedRun::for_all_lanes(const ir::Function& called,
-                                         std::vector<bool> batched) const {
-  return [program = program(), &called, lanes = lanes_, batched = std::move(batched),
-          differ =
-              lanes_.which_may_differ(called.signature().results)](std::span<const Tensor> given) {
+TensorFunction BatchedRun::for_all_samples(const ir::Function& called,
+                                           std::vector<bool> batched) const {
+  return [program = program(), &called, samples = samples_, batched = std::move(batched),
+          differ = samples_.which_may_differ(called.signature().results)](
+             std::span<const Tensor> given) {
     std::vector<Tensor> results;
-    for (const LaneValue& result :
-         run_batched(program, called, with_flags(given, batched), lanes)) {
+    for (const BatchedValue& result :
+         run_batched(program, called, with_flags(given, batched), samples)) {
       const bool is_batched = differ[results.size()];
-      results.push_back(is_batched ? of_all_lanes(result, lanes.count) : result.tensor);
+      results.push_back(is_batched ? of_all_samples(result, samples.count) : result.tensor);
     }
     return results;
   };
@@ -61,8 +61,9 @@ TensorFunction BatchedRun::for_all_lanes(const ir::Function& called,
 std::vector<Tensor> BatchedRun::run_for(const ir::Function& called, Operands theirs,
                                         Dim count) const {
   std::vector<Tensor> results;
-  for (const LaneValue& result : run_batched(program(), called, theirs, {count, lanes_.axis})) {
-    results.push_back(of_all_lanes(result, count));
+  for (const BatchedValue& result :
+       run_batched(program(), called, theirs, {count, samples_.axis})) {
+    results.push_back(of_all_samples(result, count));
   }
   return results;
 }
@@ -71,7 +72,7 @@ std::vector<Tensor> BatchedRun::zeros_for(const ir::Instruction& instruction,
                                           const SymbolMap<Dim>& sizes) const {
   std::vector<Tensor> results;
   for (const ir::Type& type : instruction.result_types()) {
-    const ir::Type here = type_in_lanes(type.substitute(sizes), true);
+    const ir::Type here = type_of_samples(type.substitute(sizes), true);
     results.push_back(zeros(here.shape(), here.dtype()));
   }
   return results;
@@ -91,11 +92,11 @@ Values BatchedRun::run_operation(const ir::Instruction& instruction, Operands op
         .at(instruction.location())
         .hint("vmap the whole function, not its recursive calls");
   }
-  if (&instruction.primitive() == &random_primitives().draw_key) {  // each lane draws its own key
-    return {{random::fold_in(random::draw_key(), iota(lanes_.count)), true}};
+  if (&instruction.primitive() == &random_primitives().draw_key) {  // each sample draws its own key
+    return {{random::fold_in(random::draw_key(), iota(samples_.count)), true}};
   }
   if (communicates_here(instruction)) return {combined_along_axis(instruction, operands[0])};
-  return std::ranges::any_of(operands, &LaneValue::is_batched)
+  return std::ranges::any_of(operands, &BatchedValue::is_batched)
              ? values_of(apply(instruction, operands, sizes), true)
              : values_of(run_instruction(instruction, tensors_in(operands), sizes), false);
 }
@@ -107,7 +108,7 @@ std::vector<Tensor> BatchedRun::apply(const ir::Instruction& instruction, Operan
       [&](Dim dim) { return sizes.empty() ? dim : dim.substitute(sizes); });
   const Rules* const rules = find_rules(primitive);
   if (rules != nullptr && rules->batching.of != nullptr) {
-    const bool is_empty = same(lanes_.count, Dim(0)) && has_arrays_only(instruction);
+    const bool is_empty = same(samples_.count, Dim(0)) && has_arrays_only(instruction);
     if (is_empty) return zeros_for(instruction, sizes);
     return rules->batching.of(attributes, tensors_in(operands), flags_of(operands));
   }
@@ -115,7 +116,8 @@ std::vector<Tensor> BatchedRun::apply(const ir::Instruction& instruction, Operan
     throw TypeError("{} has no batching rule", primitive.name).at(instruction.location());
   }
   std::vector<Tensor> all;
-  for (const LaneValue& operand : operands) all.push_back(of_all_lanes(operand, lanes_.count));
+  for (const BatchedValue& operand : operands)
+    all.push_back(of_all_samples(operand, samples_.count));
   return apply_all(primitive, all, attributes);
 }
 
@@ -123,18 +125,19 @@ std::vector<Tensor> BatchedRun::apply(const ir::Instruction& instruction, Operan
 
 bool BatchedRun::communicates_here(const ir::Instruction& instruction) const {
   const ir::Primitive& primitive = instruction.primitive();
-  return primitive.communicates != nullptr && !lanes_.axis.empty() &&
-         primitive.communicates(instruction.attributes()).contains(lanes_.axis);
+  return primitive.communicates != nullptr && !samples_.axis.empty() &&
+         primitive.communicates(instruction.attributes()).contains(samples_.axis);
 }
 
-LaneValue BatchedRun::combined_along_axis(const ir::Instruction& instruction,
-                                          const LaneValue& x) const {
+BatchedValue BatchedRun::combined_along_axis(const ir::Instruction& instruction,
+                                             const BatchedValue& x) const {
   const Rules& rules = *find_rules(instruction.primitive());
-  return {rules.collective.of(instruction.attributes(), of_all_lanes(x, lanes_.count), lanes_.axis),
-          lanes_.may_differ(instruction.result_types()[0])};
+  return {rules.collective.of(instruction.attributes(), of_all_samples(x, samples_.count),
+                              samples_.axis),
+          samples_.may_differ(instruction.result_types()[0])};
 }
 
-Dim BatchedRun::size_of(const LaneValue& count, bool at_least) {
+Dim BatchedRun::size_of(const BatchedValue& count, bool at_least) {
   if (!count.is_batched) return as_size(count.tensor, at_least);
   if (at_least) {  // 0 if there are no samples
     const Tensor none = zeros({1}, count.tensor.dtype());
@@ -145,9 +148,10 @@ Dim BatchedRun::size_of(const LaneValue& count, bool at_least) {
       .hint("use the padded form: a fixed size and the number of valid entries");
 }
 
-std::vector<LaneValue> run_batched(const ir::Program& program, const ir::Function& function,
-                                   std::span<const LaneValue> arguments, const Lanes& lanes) {
-  return BatchedRun(program, lanes).function(function, arguments);
+std::vector<BatchedValue> run_batched(const ir::Program& program, const ir::Function& function,
+                                      std::span<const BatchedValue> arguments,
+                                      const Samples& samples) {
+  return BatchedRun(program, samples).function(function, arguments);
 }
 
 }  // namespace plait

@@ -14,17 +14,17 @@ std::vector<Tensor> run_form(const OnTensors& here) {
       .at(here.instruction.location());
 }
 
-std::vector<LaneValue> batch_form(const OnLanes& here) {
+std::vector<BatchedValue> batch_form(const OnSamples& here) {
   const Form& form = form_of(here.instruction.primitive().structure);
-  if (form.batch == nullptr) refuse_lanes(here.instruction);
+  if (form.batch == nullptr) refuse_batching(here.instruction);
   return form.batch(here);
 }
 
-void refuse_lanes(const ir::Instruction& instruction) {
+void refuse_batching(const ir::Instruction& instruction) {
   throw TypeError("{} has no batching rule yet", ir::print(instruction)).at(instruction.location());
 }
 
-std::vector<LaneValue> run_for_all_lanes(const OnLanes& here) {
+std::vector<BatchedValue> run_for_all_samples(const OnSamples& here) {
   return values_of(run_form({here.instruction, tensors_in(here.operands), here.sizes}), false);
 }
 

@@ -1,5 +1,5 @@
 // The structural instructions: how each of them runs on tensors, how a trace records it, and how it
-// runs for many lanes. All that one of them does is in one file of these folders; forms.cpp lists
+// runs for many samples. All that one of them does is in one file of these folders; forms.cpp lists
 // them. A form whose operands are followed gives its results their derivatives (`follow_custom`).
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "plait/ir/program.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/tensor.h"
-#include "plait/transform/inside/batching/lane_values.h"
+#include "plait/transform/inside/batching/batched_values.h"
 
 namespace plait {
 
@@ -23,9 +23,9 @@ struct OnTensors {
   const SymbolMap<Dim>& sizes;
   TensorRun* run = nullptr;  // of its function. Null if it runs alone; then it has no callees
 };
-struct OnLanes {
+struct OnSamples {
   const ir::Instruction& instruction;
-  std::span<const LaneValue> operands;
+  std::span<const BatchedValue> operands;
   const SymbolMap<Dim>& sizes;
   BatchedRun& run;
 };
@@ -35,8 +35,8 @@ struct Form {
   std::vector<Tensor> (*run)(const OnTensors& here) = nullptr;
   // Runs it while a trace is open. Null if `run` does this too.
   std::vector<Tensor> (*stage)(const OnTensors& here) = nullptr;
-  // Runs it for many lanes. Null if it has no batching rule.
-  std::vector<LaneValue> (*batch)(const OnLanes& here) = nullptr;
+  // Runs it for many samples. Null if it has no batching rule.
+  std::vector<BatchedValue> (*batch)(const OnSamples& here) = nullptr;
 };
 
 // The form of an instruction that is not `machine`.
@@ -44,10 +44,10 @@ const Form& form_of(ir::Structure structure);
 
 // TypeError if the form cannot do it.
 std::vector<Tensor> run_form(const OnTensors& here);
-std::vector<LaneValue> batch_form(const OnLanes& here);
-[[noreturn]] void refuse_lanes(const ir::Instruction& instruction);
+std::vector<BatchedValue> batch_form(const OnSamples& here);
+[[noreturn]] void refuse_batching(const ir::Instruction& instruction);
 
-// Runs it once for all lanes. No operand is batched.
-std::vector<LaneValue> run_for_all_lanes(const OnLanes& here);
+// Runs it once for all samples. No operand is batched.
+std::vector<BatchedValue> run_for_all_samples(const OnSamples& here);
 
 }  // namespace plait

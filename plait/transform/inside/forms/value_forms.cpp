@@ -35,13 +35,13 @@ std::vector<Tensor> stage_refine(const OnTensors& here) {
   return {same(x.shape(), shape) ? x : Trace::current()->refine(x, shape)};
 }
 
-std::vector<LaneValue> batch_refine(const OnLanes& here) {
-  const LaneValue& x = here.operands[0];
-  if (!x.is_batched) return run_for_all_lanes(here);
+std::vector<BatchedValue> batch_refine(const OnSamples& here) {
+  const BatchedValue& x = here.operands[0];
+  if (!x.is_batched) return run_for_all_samples(here);
   Trace* const trace = Trace::current();
   if (trace == nullptr) return {x};
   const Shape shape = refined_shape(here.instruction, here.sizes);
-  return {{trace->refine(x.tensor, with_first(here.run.lanes().count, shape)), true}};
+  return {{trace->refine(x.tensor, with_first(here.run.samples().count, shape)), true}};
 }
 
 // ---- `vary`
@@ -51,10 +51,10 @@ std::vector<Tensor> run_vary(const OnTensors& here) {
   return {vary_along(here.operands[0], axes)};
 }
 
-std::vector<LaneValue> batch_vary(const OnLanes& here) {
+std::vector<BatchedValue> batch_vary(const OnSamples& here) {
   ir::AxisSet others = here.instruction.attributes_as<ir::VaryAttributes>().axes;
-  others.erase(here.run.lanes().axis);
-  const LaneValue& x = here.operands[0];
+  others.erase(here.run.samples().axis);
+  const BatchedValue& x = here.operands[0];
   return {{vary_along(x.tensor, others), x.is_batched}};
 }
 
@@ -62,8 +62,8 @@ std::vector<LaneValue> batch_vary(const OnLanes& here) {
 
 namespace forms {
 
-extern constexpr Form kLiteral{.run = run_literal, .batch = run_for_all_lanes};
-extern constexpr Form kSize{.run = run_size, .batch = run_for_all_lanes};
+extern constexpr Form kLiteral{.run = run_literal, .batch = run_for_all_samples};
+extern constexpr Form kSize{.run = run_size, .batch = run_for_all_samples};
 extern constexpr Form kRefine{.run = run_refine, .stage = stage_refine, .batch = batch_refine};
 extern constexpr Form kVary{.run = run_vary, .batch = batch_vary};
 

@@ -50,8 +50,8 @@ Tensors switch_(const Tensor& index, const std::vector<TensorFunction>& branches
 
 namespace {
 
-using Values = std::vector<LaneValue>;
-using Operands = std::span<const LaneValue>;
+using Values = std::vector<BatchedValue>;
+using Operands = std::span<const BatchedValue>;
 
 // ---- On tensors.
 
@@ -76,7 +76,7 @@ std::vector<Tensor> stage_switch(const OnTensors& here) {
   return run_switch(here);
 }
 
-// ---- For many lanes. Where samples take different branches, each branch runs as if only its
+// ---- For many samples. Where samples take different branches, each branch runs as if only its
 // samples existed: it does not run without samples, and the other samples cannot raise errors in
 // it, or put a NaN into a gradient.
 
@@ -91,26 +91,26 @@ Tensor takers(const ir::Instruction& instruction, const Tensor& index, size_t i)
 }
 
 // All samples take the same branch.
-Values batch_together(const OnLanes& here) {
+Values batch_together(const OnSamples& here) {
   const Tensor& index = here.operands[0].tensor;
   const Operands taken = here.operands.subspan(1);
   std::vector<TensorFunction> branches;
   for (size_t i = 0; i < here.instruction.callees().size(); ++i) {
     branches.push_back(
-        here.run.for_all_lanes(here.run.callee(here.instruction, i), flags_of(taken)));
+        here.run.for_all_samples(here.run.callee(here.instruction, i), flags_of(taken)));
   }
   const std::vector<Tensor> given = tensors_in(taken);
   return with_flags(is_cond(here.instruction)
                         ? control::cond(index, branches[0], branches[1], given)
                         : control::switch_(index, branches, given),
-                    here.run.lanes().which_may_differ(here.instruction.result_types()));
+                    here.run.samples().which_may_differ(here.instruction.result_types()));
 }
 
 // Gathers the samples of each branch and runs it on them.
-std::vector<Tensor> batch_now(const OnLanes& here) {
+std::vector<Tensor> batch_now(const OnSamples& here) {
   const ir::Instruction& instruction = here.instruction;
   const BatchedRun& run = here.run;
-  const Dim lanes = run.lanes().count;
+  const Dim samples = run.samples().count;
   const Operands operands = here.operands.subspan(1);
   std::vector<Tensor> places;
   std::vector<std::vector<Tensor>> parts;
@@ -119,15 +119,15 @@ std::vector<Tensor> batch_now(const OnLanes& here) {
     if (same(who.shape(0), Dim(0))) continue;
     places.push_back(who);
     parts.push_back(
-        run.run_for(run.callee(instruction, i), picked_for(operands, who, lanes), who.shape(0)));
+        run.run_for(run.callee(instruction, i), picked_for(operands, who, samples), who.shape(0)));
   }
   if (places.empty()) {  // no samples: the types of the first branch
     places.push_back(iota(0));
     parts.push_back(
-        run.run_for(run.callee(instruction), picked_for(operands, places[0], lanes), 0));
+        run.run_for(run.callee(instruction), picked_for(operands, places[0], samples), 0));
   }
   const Tensor order = concat(places, 0);
-  if (!same(order.shape(0), lanes)) {
+  if (!same(order.shape(0), samples)) {
     throw IndexError("switch: the index of some sample is out of range").at(instruction.location());
   }
   std::vector<Tensor> results;
@@ -142,7 +142,7 @@ std::vector<Tensor> batch_now(const OnLanes& here) {
 
 // Runs each branch that some sample takes for all samples; those that do not take it are replaced
 // by copies of one that does.
-std::vector<Tensor> batch_staged(const OnLanes& here) {
+std::vector<Tensor> batch_staged(const OnSamples& here) {
   const ir::Instruction& instruction = here.instruction;
   const BatchedRun& run = here.run;
   const Operands operands = here.operands.subspan(1);
@@ -158,7 +158,8 @@ std::vector<Tensor> batch_staged(const OnLanes& here) {
     const Tensor takes = takers(instruction, index, i);
     const auto branch = [&](std::span<const Tensor> given) {
       return run.run_for(run.callee(instruction, i),
-                         filled(given.first(flags.size()), flags, given.back()), run.lanes().count);
+                         filled(given.first(flags.size()), flags, given.back()),
+                         run.samples().count);
     };
     const auto nothing = [&](std::span<const Tensor>) {
       return run.zeros_for(instruction, here.sizes);
@@ -176,7 +177,7 @@ std::vector<Tensor> batch_staged(const OnLanes& here) {
   return results;
 }
 
-Values batch_branches(const OnLanes& here) {
+Values batch_branches(const OnSamples& here) {
   if (!here.operands[0].is_batched) return batch_together(here);
   return values_of(Trace::current() == nullptr ? batch_now(here) : batch_staged(here), true);
 }

@@ -9,24 +9,24 @@
 namespace plait {
 namespace {
 
-// The function for many lanes. The number of lanes is a symbol; for a named axis it is the size of
-// that axis.
+// The function for many samples. The number of samples is a symbol; for a named axis it is the size
+// of that axis.
 Derived batched(const RecursiveFunction& function, const std::vector<bool>& flags,
-                const Lanes& given_lanes) {
+                const Samples& given_samples) {
   const ir::Signature& signature = function.signature();
   Derived made{"vmap" + bits(flags), signature, {}};
-  const std::string& axis = given_lanes.axis;
-  Lanes lanes = given_lanes;
+  const std::string& axis = given_samples.axis;
+  Samples samples = given_samples;
   if (axis.empty()) {
-    std::string name = "lanes";
+    std::string name = "samples";
     const auto is_taken = [&](Dim size) { return size.name() == name; };
     while (std::ranges::any_of(signature.size_parameters, is_taken)) name += "_";
-    lanes.count = Dim::symbol(name);
+    samples.count = Dim::symbol(name);
   } else {
-    made.kind += fmt::format(".{}.{}", axis, lanes.count.text());
+    made.kind += fmt::format(".{}.{}", axis, samples.count.text());
     std::erase_if(made.signature.axes.axes, [&](const auto& each) { return each.name == axis; });
   }
-  const BatchedRun run(function.program(), lanes);
+  const BatchedRun run(function.program(), samples);
   const auto elsewhere = [&](const ir::Type& type) {
     ir::AxisSet axes = type.varying();
     axes.erase(axis);
@@ -34,27 +34,27 @@ Derived batched(const RecursiveFunction& function, const std::vector<bool>& flag
   };
   const auto make_batched = [&](std::vector<ir::Type>& types, const std::vector<bool>& which) {
     for (size_t i = 0; i < which.size(); ++i) {
-      types[i] = run.type_in_lanes(types[i], which[i]);
+      types[i] = run.type_of_samples(types[i], which[i]);
       if (!axis.empty()) types[i] = elsewhere(types[i]);
     }
   };
   make_batched(made.signature.parameters, flags);
-  make_batched(made.signature.results, lanes.which_may_differ(signature.results));
-  made.body = run.for_all_lanes(function.function(), flags);
+  make_batched(made.signature.results, samples.which_may_differ(signature.results));
+  made.body = run.for_all_samples(function.function(), flags);
   return made;
 }
 
-// The reverse derivative of the batched function is that of each lane, if lanes share only operands
-// without a wanted derivative. Batches the others.
-std::vector<LaneValue> apart(const RecursiveFunction& function, std::span<const LaneValue> operands,
-                             const Lanes& lanes) {
+// The reverse derivative of the batched function is that of each sample, if samples share only
+// operands without a wanted derivative. Batches the others.
+std::vector<BatchedValue> apart(const RecursiveFunction& function,
+                                std::span<const BatchedValue> operands, const Samples& samples) {
   const std::vector<int64_t>& wanted = function.wanted();
   const size_t count = function.differentiated()->signature().parameters.size();
-  std::vector<LaneValue> all;
+  std::vector<BatchedValue> all;
   for (size_t i = 0; i < operands.size(); ++i) {
     const bool is_wanted = std::ranges::find(wanted, static_cast<int64_t>(i)) != wanted.end();
     if (operands[i].tensor.is_array()) {
-      all.push_back({of_all_lanes(operands[i], lanes.count), true});
+      all.push_back({of_all_samples(operands[i], samples.count), true});
     } else if (i < count && !is_wanted) {
       all.push_back(operands[i]);
     } else {
@@ -67,9 +67,10 @@ std::vector<LaneValue> apart(const RecursiveFunction& function, std::span<const 
   return all;
 }
 
-std::vector<LaneValue> run_batched_pull(const RecursiveFunction& function,
-                                        std::span<const LaneValue> operands, const Lanes& lanes) {
-  const std::vector<LaneValue> all = apart(function, operands, lanes);
+std::vector<BatchedValue> run_batched_pull(const RecursiveFunction& function,
+                                           std::span<const BatchedValue> operands,
+                                           const Samples& samples) {
+  const std::vector<BatchedValue> all = apart(function, operands, samples);
   const RecursiveFunction& of = *function.differentiated();
   const std::vector<bool> theirs = flags_of(std::span(all).first(of.signature().parameters.size()));
   const StagedFunction batched_of = stage_derived(of, batched(of, theirs, {}));
@@ -81,20 +82,20 @@ std::vector<LaneValue> run_batched_pull(const RecursiveFunction& function,
 
 }  // namespace
 
-std::vector<LaneValue> run_recursive_batched(const RecursiveFunction& function,
-                                             std::span<const LaneValue> operands,
-                                             const Lanes& lanes) {
+std::vector<BatchedValue> run_recursive_batched(const RecursiveFunction& function,
+                                                std::span<const BatchedValue> operands,
+                                                const Samples& samples) {
   const std::vector<Tensor> tensors = tensors_in(operands);
   const std::vector<bool> flags = flags_of(operands);
   if (std::ranges::find(flags, true) == flags.end()) {
     return values_of(run_recursive(function, tensors), false);
   }
-  // Lanes of a named axis may communicate; the derivative is batched like any other function.
-  if (function.differentiated() != nullptr && lanes.axis.empty()) {
-    return run_batched_pull(function, operands, lanes);
+  // Samples of a named axis may communicate; the derivative is batched like any other function.
+  if (function.differentiated() != nullptr && samples.axis.empty()) {
+    return run_batched_pull(function, operands, samples);
   }
-  return with_flags(call_derived(function, batched(function, flags, lanes), tensors),
-                    lanes.which_may_differ(function.signature().results));
+  return with_flags(call_derived(function, batched(function, flags, samples), tensors),
+                    samples.which_may_differ(function.signature().results));
 }
 
 }  // namespace plait

@@ -53,28 +53,28 @@ std::vector<Tensor> stage_pull(const OnTensors& here) {
   return run_recursive(derivative_of_pull(*here.run, here.instruction), here.operands);
 }
 
-// ---- For many lanes.
+// ---- For many samples.
 
-bool stays_a_call(const OnLanes& here) {
+bool stays_a_call(const OnSamples& here) {
   return Trace::current() != nullptr && here.run.comes_back(here.run.callee(here.instruction));
 }
 
-std::vector<LaneValue> batch_in_place(const OnLanes& here) {
+std::vector<BatchedValue> batch_in_place(const OnSamples& here) {
   const ir::Function& called = here.run.callee(here.instruction);
   const Trace::Part part(called.name());
   return here.run.function(called, here.operands);
 }
 
-std::vector<LaneValue> batch_call(const OnLanes& here) {
+std::vector<BatchedValue> batch_call(const OnSamples& here) {
   if (!stays_a_call(here)) return batch_in_place(here);
   return run_recursive_batched({here.run.program(), here.run.callee(here.instruction)},
-                               here.operands, here.run.lanes());
+                               here.operands, here.run.samples());
 }
 
-std::vector<LaneValue> batch_pull(const OnLanes& here) {
+std::vector<BatchedValue> batch_pull(const OnSamples& here) {
   if (!stays_a_call(here)) return batch_in_place(here);
   return run_recursive_batched(derivative_of_pull(here.run, here.instruction), here.operands,
-                               here.run.lanes());
+                               here.run.samples());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `custom_vjp` and `custom_jvp`: on tensors and in traces (staged_custom.h), and for many lanes,
-// where the rule of one lane is batched.
+// `custom_vjp` and `custom_jvp`: on tensors and in traces (staged_custom.h), and for many samples,
+// where the rule of one sample is batched.
 #include "plait/ir/structure.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tracing/derivation.h"
@@ -26,21 +26,21 @@ std::vector<Tensor> run_jvp(const OnTensors& here) {
                         as_declared(here.run->callee(here.instruction), here.operands));
 }
 
-// ---- For many lanes.
+// ---- For many samples.
 
 // True if no rule is needed: the function itself runs.
 bool needs_no_rule(std::span<const Tensor> operands) {
   return !is_followed(operands) && Trace::current() == nullptr;
 }
 
-// Records callee i for all lanes.
-StagedFunction stage_callee(const OnLanes& here, size_t i, std::span<const ir::Type> parameters,
+// Records callee i for all samples.
+StagedFunction stage_callee(const OnSamples& here, size_t i, std::span<const ir::Type> parameters,
                             const std::vector<bool>& batched) {
   const ir::Function& called = here.run.callee(here.instruction, i);
-  return stage(called.name(), parameters, here.run.for_all_lanes(called, batched));
+  return stage(called.name(), parameters, here.run.for_all_samples(called, batched));
 }
 
-std::vector<LaneValue> batch_jvp(const OnLanes& here) {
+std::vector<BatchedValue> batch_jvp(const OnSamples& here) {
   const std::vector<Tensor> tensors = tensors_in(here.operands);
   const ir::Function& called = here.run.callee(here.instruction);
   if (needs_no_rule(tensors)) return here.run.function(called, here.operands);
@@ -56,14 +56,14 @@ std::vector<LaneValue> batch_jvp(const OnLanes& here) {
   }
   return with_flags(run_custom_jvp(stage_callee(here, 0, types, batched),
                                    stage_callee(here, 1, taken, with_tangents), tensors),
-                    here.run.lanes().which_may_differ(here.instruction.result_types()));
+                    here.run.samples().which_may_differ(here.instruction.result_types()));
 }
 
-std::vector<LaneValue> batch_vjp(const OnLanes& here) {
+std::vector<BatchedValue> batch_vjp(const OnSamples& here) {
   const std::vector<Tensor> tensors = tensors_in(here.operands);
   const ir::Function& called = here.run.callee(here.instruction);
   if (needs_no_rule(tensors)) return here.run.function(called, here.operands);
-  const Lanes& lanes = here.run.lanes();
+  const Samples& samples = here.run.samples();
   const std::vector<bool> batched = flags_of(here.operands);
   const std::vector<ir::Type> types = ir_types_of(tensors);
   const StagedFunction function = stage_callee(here, 0, types, batched);
@@ -76,20 +76,20 @@ std::vector<LaneValue> batch_vjp(const OnLanes& here) {
   }
   const ir::Function& rule = here.run.callee(here.instruction, 2);
   const TensorFunction back =
-      here.run.for_all_lanes(rule, lanes.which_may_differ(rule.signature().parameters));
-  const std::vector<bool> own = lanes.which_may_differ(rule.signature().results);
+      here.run.for_all_samples(rule, samples.which_may_differ(rule.signature().parameters));
+  const std::vector<bool> own = samples.which_may_differ(rule.signature().results);
   const StagedFunction backward = stage(rule.name(), sent, [&](std::span<const Tensor> cotangents) {
     std::vector<Tensor> found = back(cotangents);
     for (size_t i = 0, next = 0; next < own.size(); ++i) {
       if (!is_inexact(types[i].dtype())) continue;
-      // The cotangent of a shared operand is the sum over all lanes.
+      // The cotangent of a shared operand is the sum over all samples.
       if (!batched[i] && own[next]) found[next] = sum(found[next], 0);
       ++next;
     }
     return found;
   });
   return with_flags(run_custom_vjp(function, forward, backward, tensors),
-                    lanes.which_may_differ(here.instruction.result_types()));
+                    samples.which_may_differ(here.instruction.result_types()));
 }
 
 }  // namespace

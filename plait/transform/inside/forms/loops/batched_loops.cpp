@@ -9,12 +9,12 @@ std::vector<bool> batched_results(const BatchedRun& run, const ir::Function& fun
   const auto& [types, flags] = parameters;
   std::vector<ir::Type> physical;
   for (size_t i = 0; i < types.size(); ++i) {
-    physical.push_back(run.type_in_lanes(types[i], flags[i]));
+    physical.push_back(run.type_of_samples(types[i], flags[i]));
   }
   std::vector<bool> which;
   stage("probe", physical, [&](std::span<const Tensor> given) {
-    const std::vector<LaneValue> results =
-        run_batched(run.program(), function, with_flags(given, flags), run.lanes());
+    const std::vector<BatchedValue> results =
+        run_batched(run.program(), function, with_flags(given, flags), run.samples());
     which = flags_of(results);
     return tensors_in(results);
   });
@@ -36,19 +36,19 @@ void find_batched_carries(const BatchedRun& run, const ir::Function& body, size_
 }
 
 TensorFunction after_constants(const BatchedRun& run, const ir::Function& function,
-                               std::span<const LaneValue> constants, const std::vector<bool>& flags,
-                               const std::vector<bool>& results) {
-  return [&run, &function, held = std::vector<LaneValue>(constants.begin(), constants.end()), flags,
-          results](std::span<const Tensor> given) {
-    std::vector<LaneValue> values = held;
+                               std::span<const BatchedValue> constants,
+                               const std::vector<bool>& flags, const std::vector<bool>& results) {
+  return [&run, &function, held = std::vector<BatchedValue>(constants.begin(), constants.end()),
+          flags, results](std::span<const Tensor> given) {
+    std::vector<BatchedValue> values = held;
     for (size_t i = 0; i < given.size(); ++i) values.push_back({given[i], flags[held.size() + i]});
     std::vector<Tensor> given_back;
-    const Lanes& lanes = run.lanes();
-    const std::vector<LaneValue> found = run_batched(run.program(), function, values, lanes);
+    const Samples& samples = run.samples();
+    const std::vector<BatchedValue> found = run_batched(run.program(), function, values, samples);
     for (size_t i = 0; i < found.size(); ++i) {
       const bool is_batched =
-          i < results.size() ? results[i] : lanes.may_differ(function.signature().results[i]);
-      given_back.push_back(is_batched ? of_all_lanes(found[i], lanes.count) : found[i].tensor);
+          i < results.size() ? results[i] : samples.may_differ(function.signature().results[i]);
+      given_back.push_back(is_batched ? of_all_samples(found[i], samples.count) : found[i].tensor);
     }
     return given_back;
   };

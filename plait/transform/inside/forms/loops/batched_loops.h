@@ -1,4 +1,4 @@
-// What loops share when they run for many lanes.
+// What loops share when they run for many samples.
 #pragma once
 
 #include <span>
@@ -21,9 +21,9 @@ std::vector<bool> batched_results(const BatchedRun& run, const ir::Function& fun
 void find_batched_carries(const BatchedRun& run, const ir::Function& body, size_t constants,
                           size_t carries, LoopParameters& parameters);
 // The function after these constants. `flags`: of all parameters. `results`: of the first results;
-// others are batched if lanes may differ in them.
+// others are batched if samples may differ in them.
 TensorFunction after_constants(const BatchedRun& run, const ir::Function& function,
-                               std::span<const LaneValue> constants, const std::vector<bool>& flags,
-                               const std::vector<bool>& results);
+                               std::span<const BatchedValue> constants,
+                               const std::vector<bool>& flags, const std::vector<bool>& results);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// `scan`: on tensors, and for many lanes. In traces: staged_scan.h.
+// `scan`: on tensors, and for many samples. In traces: staged_scan.h.
 #include <algorithm>
 #include <optional>
 
@@ -186,9 +186,9 @@ std::vector<Tensor> stage_scan(const OnTensors& here) {
   return run_scan(here);
 }
 
-// ---- For many lanes.
+// ---- For many samples.
 
-std::vector<LaneValue> batch_scan(const OnLanes& here) {
+std::vector<BatchedValue> batch_scan(const OnSamples& here) {
   const BatchedRun& run = here.run;
   const auto [constants, carries] = counts_of(here.instruction);
   const ir::Function& body = run.callee(here.instruction);
@@ -204,10 +204,10 @@ std::vector<LaneValue> batch_scan(const OnLanes& here) {
   std::vector<bool> of_carries;
   std::vector<Tensor> initial, stacked;
   for (size_t i = constants; i < here.operands.size(); ++i) {
-    const LaneValue& operand = here.operands[i];
+    const BatchedValue& operand = here.operands[i];
     if (i < constants + carries) {
       of_carries.push_back(flags[i]);
-      initial.push_back(flags[i] ? of_all_lanes(operand, run.lanes().count) : operand.tensor);
+      initial.push_back(flags[i] ? of_all_samples(operand, run.samples().count) : operand.tensor);
     } else {  // the axis of steps first, then the samples
       stacked.push_back(flags[i] ? moveaxis(operand.tensor, 1, 0) : operand.tensor);
     }
@@ -215,12 +215,12 @@ std::vector<LaneValue> batch_scan(const OnLanes& here) {
   const std::vector<Tensor> found =
       control::scan(after_constants(run, body, here.operands.first(constants), flags, of_carries),
                     initial, stacked, options_of(here.instruction, here.sizes));
-  std::vector<LaneValue> results;
+  std::vector<BatchedValue> results;
   for (size_t i = 0; i < found.size(); ++i) {
     if (i < carries) {
       results.push_back({found[i], of_carries[i]});
     } else {  // the samples first, then the axis of steps
-      const bool is_batched = run.lanes().may_differ(here.instruction.result_types()[i]);
+      const bool is_batched = run.samples().may_differ(here.instruction.result_types()[i]);
       results.push_back({is_batched ? moveaxis(found[i], 0, 1) : found[i], is_batched});
     }
   }

@@ -1,4 +1,4 @@
-// `while`: on tensors, and for many lanes. In traces: staged_while.h.
+// `while`: on tensors, and for many samples. In traces: staged_while.h.
 #include <optional>
 
 #include "plait/core/error.h"
@@ -105,8 +105,8 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
 
 namespace {
 
-using Values = std::vector<LaneValue>;
-using Operands = std::span<const LaneValue>;
+using Values = std::vector<BatchedValue>;
+using Operands = std::span<const BatchedValue>;
 
 size_t constants_of(const ir::Instruction& instruction) {
   return static_cast<size_t>(instruction.attributes_as<ir::WhileAttributes>().constants);
@@ -132,25 +132,25 @@ std::vector<Tensor> stage_while(const OnTensors& here) {
   return run_while(here);
 }
 
-// ---- For many lanes.
+// ---- For many samples.
 
 // Samples end at different steps: each step runs for those that continue.
 class LoopPerSample {
  public:
-  LoopPerSample(const OnLanes& here, size_t constants)
+  LoopPerSample(const OnSamples& here, size_t constants)
       : run_(here.run),
         test_(run_.callee(here.instruction, 0)),
         body_(run_.callee(here.instruction, 1)),
-        lanes_(run_.lanes().count),
+        samples_(run_.samples().count),
         fixed_(here.operands.begin(), here.operands.begin() + ptr(constants)) {}
 
   // `operands`: all of the instruction.
   Values run(Operands operands) const {
     std::vector<Tensor> carries;
-    for (const LaneValue& operand : operands.subspan(fixed_.size())) {
-      carries.push_back(of_all_lanes(operand, lanes_));
+    for (const BatchedValue& operand : operands.subspan(fixed_.size())) {
+      carries.push_back(of_all_samples(operand, samples_));
     }
-    carries.push_back(run_.run_for(test_, operands, lanes_)[0]);
+    carries.push_back(run_.run_for(test_, operands, samples_)[0]);
     const auto some_go_on = [](std::span<const Tensor> given) {
       return std::vector{plait::any(given.back())};
     };
@@ -170,7 +170,7 @@ class LoopPerSample {
     const Dim count = who.shape(0);
     Values theirs = fixed_;
     for (const Tensor& carry : now) theirs.push_back({carry, true});
-    theirs = picked_for(theirs, who, lanes_);
+    theirs = picked_for(theirs, who, samples_);
     const std::vector<Tensor> next = run_.run_for(body_, theirs, count);
     for (size_t i = 0; i < next.size(); ++i) theirs[fixed_.size() + i].tensor = next[i];
     std::vector<Tensor> after;
@@ -187,19 +187,19 @@ class LoopPerSample {
     std::vector<bool> flags = flags_of(fixed_);
     flags.resize(fixed_.size() + now.size(), true);
     Values values = filled(joined({tensors_in(fixed_), now}), flags, goes_on);
-    const std::vector<Tensor> next = run_.run_for(body_, values, lanes_);
+    const std::vector<Tensor> next = run_.run_for(body_, values, samples_);
     std::vector<Tensor> after;
     for (size_t i = 0; i < next.size(); ++i) {
       values[fixed_.size() + i].tensor = next[i];
       after.push_back(where(as_rows(goes_on, next[i]), next[i], now[i]));
     }
-    after.push_back(logical_and(goes_on, run_.run_for(test_, values, lanes_)[0]));
+    after.push_back(logical_and(goes_on, run_.run_for(test_, values, samples_)[0]));
     return after;
   }
 
   const BatchedRun& run_;
   const ir::Function &test_, &body_;
-  const Dim lanes_;
+  const Dim samples_;
   const Values fixed_;  // the constants
 };
 
@@ -221,13 +221,13 @@ TensorFunction agreed(const ir::Instruction& instruction, const TensorFunction& 
   };
 }
 
-Values batch_while(const OnLanes& here) {
+Values batch_while(const OnSamples& here) {
   const BatchedRun& run = here.run;
   const size_t count = constants_of(here.instruction), carries = here.operands.size() - count;
   const ir::Function& test = run.callee(here.instruction, 0);
   const ir::Function& body = run.callee(here.instruction, 1);
   LoopParameters parameters{{}, flags_of(here.operands)};
-  for (const LaneValue& operand : here.operands) {
+  for (const BatchedValue& operand : here.operands) {
     parameters.types.push_back(run.type_of(operand));
   }
   find_batched_carries(run, body, count, carries, parameters);
@@ -241,8 +241,8 @@ Values batch_while(const OnLanes& here) {
   const std::vector<bool> of_carries(flags.begin() + ptr(count), flags.end());
   std::vector<Tensor> initial;
   for (size_t i = 0; i < carries; ++i) {
-    const LaneValue& carry = here.operands[count + i];
-    initial.push_back(of_carries[i] ? of_all_lanes(carry, run.lanes().count) : carry.tensor);
+    const BatchedValue& carry = here.operands[count + i];
+    initial.push_back(of_carries[i] ? of_all_samples(carry, run.samples().count) : carry.tensor);
   }
   const TensorFunction step = after_constants(run, body, constants, flags, of_carries);
   return with_flags(control::while_loop(goes_on, step, initial), of_carries);

@@ -1,5 +1,5 @@
 // `pack`, `unpack`, `absent`, `present`, `is_present`, `unwrap`, `tuple` and `element`. Those on
-// user-defined records run like operations, with derivatives and for many lanes. All others exist
+// user-defined records run like operations, with derivatives and for many samples. All others exist
 // in traces only: Plait itself has put them there.
 #include "plait/transform/inside/forms/records/record_forms.h"
 
@@ -242,16 +242,16 @@ Tensors run_unwrap(const OnTensors& here) {
   return takes_record(here) ? Tensors{records::unwrapped(here.operands[0])} : record_as_it_is(here);
 }
 
-// All lanes share a record.
-std::vector<LaneValue> batch_record(const OnLanes& here, bool is_of_user) {
-  const bool any = std::ranges::any_of(here.operands, &LaneValue::is_batched);
-  if (any || !is_of_user) refuse_lanes(here.instruction);
-  return run_for_all_lanes(here);
+// All samples share a record.
+std::vector<BatchedValue> batch_record(const OnSamples& here, bool is_of_user) {
+  const bool any = std::ranges::any_of(here.operands, &BatchedValue::is_batched);
+  if (any || !is_of_user) refuse_batching(here.instruction);
+  return run_for_all_samples(here);
 }
-std::vector<LaneValue> batch_given_record(const OnLanes& here) {
+std::vector<BatchedValue> batch_given_record(const OnSamples& here) {
   return batch_record(here, is_record(here.instruction.result_types()[0]));
 }
-std::vector<LaneValue> batch_taken_record(const OnLanes& here) {
+std::vector<BatchedValue> batch_taken_record(const OnSamples& here) {
   return batch_record(here, is_record(here.instruction.operand_type(0)));
 }
 

@@ -1,4 +1,4 @@
-// `remat`: on tensors (derivatives/remat.h), and for many lanes. In traces: staged_remat.h.
+// `remat`: on tensors (derivatives/remat.h), and for many samples. In traces: staged_remat.h.
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/inside/batching/batch.h"
@@ -34,12 +34,12 @@ std::vector<Tensor> stage_remat(const OnTensors& here) {
   return run_remat(here);
 }
 
-std::vector<LaneValue> batch_remat(const OnLanes& here) {
+std::vector<BatchedValue> batch_remat(const OnSamples& here) {
   const TensorFunction called =
-      here.run.for_all_lanes(here.run.callee(here.instruction), flags_of(here.operands));
+      here.run.for_all_samples(here.run.callee(here.instruction), flags_of(here.operands));
   return with_flags(remat_tensors(called, tensors_in(here.operands),
                                   here.instruction.attributes_as<RematPolicy>()),
-                    here.run.lanes().which_may_differ(here.instruction.result_types()));
+                    here.run.samples().which_may_differ(here.instruction.result_types()));
 }
 
 }  // namespace

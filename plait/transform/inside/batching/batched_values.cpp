@@ -1,4 +1,4 @@
-#include "plait/transform/inside/batching/lane_values.h"
+#include "plait/transform/inside/batching/batched_values.h"
 
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -15,33 +15,34 @@ Shape with_first(Dim first, const Shape& shape) {
   return all;
 }
 
-std::vector<LaneValue> values_of(std::span<const Tensor> tensors, bool are_batched) {
-  std::vector<LaneValue> values;
+std::vector<BatchedValue> values_of(std::span<const Tensor> tensors, bool are_batched) {
+  std::vector<BatchedValue> values;
   for (const Tensor& tensor : tensors) values.push_back({tensor, are_batched});
   return values;
 }
 
-std::vector<LaneValue> with_flags(std::span<const Tensor> tensors, const std::vector<bool>& flags) {
-  std::vector<LaneValue> values;
+std::vector<BatchedValue> with_flags(std::span<const Tensor> tensors,
+                                     const std::vector<bool>& flags) {
+  std::vector<BatchedValue> values;
   for (size_t i = 0; i < tensors.size(); ++i) values.push_back({tensors[i], flags[i]});
   return values;
 }
 
-std::vector<Tensor> tensors_in(std::span<const LaneValue> values) {
+std::vector<Tensor> tensors_in(std::span<const BatchedValue> values) {
   std::vector<Tensor> tensors;
-  for (const LaneValue& value : values) tensors.push_back(value.tensor);
+  for (const BatchedValue& value : values) tensors.push_back(value.tensor);
   return tensors;
 }
 
-std::vector<bool> flags_of(std::span<const LaneValue> values) {
+std::vector<bool> flags_of(std::span<const BatchedValue> values) {
   std::vector<bool> flags;
-  for (const LaneValue& value : values) flags.push_back(value.is_batched);
+  for (const BatchedValue& value : values) flags.push_back(value.is_batched);
   return flags;
 }
 
-Tensor of_all_lanes(const LaneValue& value, Dim lanes) {
+Tensor of_all_samples(const BatchedValue& value, Dim samples) {
   if (value.is_batched) return value.tensor;
-  return broadcast_to(value.tensor, with_first(lanes, value.tensor.shape()));
+  return broadcast_to(value.tensor, with_first(samples, value.tensor.shape()));
 }
 
 Tensor as_rows(const Tensor& truth, const Tensor& like) {
@@ -50,21 +51,22 @@ Tensor as_rows(const Tensor& truth, const Tensor& like) {
   return reshape(truth, shape);
 }
 
-std::vector<LaneValue> picked_for(std::span<const LaneValue> values, const Tensor& who, Dim lanes) {
-  const bool is_everyone = same(who.shape(0), lanes);
-  std::vector<LaneValue> theirs;
-  for (const LaneValue& value : values) {
+std::vector<BatchedValue> picked_for(std::span<const BatchedValue> values, const Tensor& who,
+                                     Dim samples) {
+  const bool is_everyone = same(who.shape(0), samples);
+  std::vector<BatchedValue> theirs;
+  for (const BatchedValue& value : values) {
     const bool is_picked = value.is_batched && !is_everyone;
     theirs.push_back({is_picked ? take(value.tensor, who, 0) : value.tensor, value.is_batched});
   }
   return theirs;
 }
 
-std::vector<LaneValue> filled(std::span<const Tensor> tensors, const std::vector<bool>& are_batched,
-                              const Tensor& there) {
+std::vector<BatchedValue> filled(std::span<const Tensor> tensors,
+                                 const std::vector<bool>& are_batched, const Tensor& there) {
   if (same(there.shape(0), Dim(0))) return with_flags(tensors, are_batched);
   const Tensor first = argmax(astype(there, DType::i32));
-  std::vector<LaneValue> values;
+  std::vector<BatchedValue> values;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& x = tensors[i];
     if (!are_batched[i]) {
