@@ -2,8 +2,8 @@
 """Begins a new operation: copies every entry of one that it is like, under the new name, to where the other stands, and
 lists what to edit; or says where an operation's entries are missing.
 
-    scripts/new_op.py cbrt --like expm1     copies
-    scripts/new_op.py --check cbrt          copies nothing; exits with 1 if something is missing
+    scripts/new_op.py sinc2 --like expm1    copies
+    scripts/new_op.py --check sinc2         copies nothing; exits with 1 if something is missing
 
 Both names are those of the functions that users call. The copies still compute what the other does: edit them in the order
 in which they are listed. docs/architecture.md says what each place is for."""

@@ -2,6 +2,8 @@
 #include "plait/compile/compiler.h"
 
 #include <array>
+#include <fstream>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +110,14 @@ TEST(Settings, OfEveryRoomAreListed) {
   EXPECT_EQ(
       names,
       "arena cpu detect_anomaly dump log memory_limit passes spin_microseconds threads verify ");
+}
+
+TEST(Settings, AreDocumented) {
+  std::ifstream file(PLAIT_SOURCE_DIR "/docs/building.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const SettingState& state : settings()) {
+    EXPECT_NE(page.find("`" + state.environment_variable + "`"), std::string::npos) << state.name;
+  }
 }
 
 TEST(Fusion, PassesThatAreNoneAreRefused) {

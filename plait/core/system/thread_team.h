@@ -1,4 +1,4 @@
-// The thread pool of this process. Every kernel runs its loops in it, whichever thread calls.
+// The thread team of this process. Every kernel runs its loops in it, whichever thread calls.
 //
 //   parallel_for(rows, 16, [&](int64_t begin, int64_t end) { … });
 //

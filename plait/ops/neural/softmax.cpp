@@ -69,26 +69,26 @@ std::vector<Tensor> tangents_of_rows(const RuleContext& c, std::span<const Tenso
 // Along the last axis, the only one that the kernels support.
 bool is_of_rows(const RuleContext& c) { return axis_in(c) + 1 == c.operand_types[0].rank(); }
 
-std::vector<Tensor> softmax_in_parts(const RuleContext& c) {
+std::vector<Tensor> softmax_decomposed(const RuleContext& c) {
   if (!is_of_rows(c)) return {};
   const Tensor& x = c.operand(0);
-  Tensor greatest = max_or_lowest(x, -1, true);
+  Tensor maximum_of_row = max_or_lowest(x, -1, true);
   const bool masked_is_zero = c.attributes.as<SoftmaxAttributes>().masked_is_zero;
-  if (masked_is_zero) greatest = where(equal(greatest, -INFINITY), 0, greatest);
-  const Tensor powers = exp(x - greatest);
-  Tensor total = sum(powers, -1, true);
+  if (masked_is_zero) maximum_of_row = where(equal(maximum_of_row, -INFINITY), 0, maximum_of_row);
+  const Tensor exponentials = exp(x - maximum_of_row);
+  Tensor total = sum(exponentials, -1, true);
   if (masked_is_zero) total = where(equal(total, 0), 1, total);
-  return {powers / total};
+  return {exponentials / total};
 }
 
-std::vector<Tensor> log_softmax_in_parts(const RuleContext& c) {
+std::vector<Tensor> log_softmax_decomposed(const RuleContext& c) {
   if (!is_of_rows(c) || c.attributes.as<SoftmaxAttributes>().masked_is_zero) return {};
   const Tensor& x = c.operand(0);
   const Tensor centred = x - max_or_lowest(x, -1, true);
   return {centred - log(sum(exp(centred), -1, true))};
 }
 
-std::vector<Tensor> standardize_in_parts(const RuleContext& c) {
+std::vector<Tensor> standardize_decomposed(const RuleContext& c) {
   const auto& a = c.attributes.as<StandardizeAttributes>();
   const Tensor& x = c.operand(0);
   const Dim count = x.shape(-1);
@@ -121,7 +121,7 @@ struct SoftmaxTable {
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_softmax},
                          .batching = {batch_axis<softmax_primitive>},
-                         .decomposition = softmax_in_parts}});
+                         .decomposition = softmax_decomposed}});
   const ir::Primitive& log_softmax =
       declare({.primitive = {.name = "log_softmax",
                              .summary = "The logarithm of softmax.",
@@ -133,7 +133,7 @@ struct SoftmaxTable {
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_log},
                          .batching = {batch_axis<log_softmax_primitive>},
-                         .decomposition = log_softmax_in_parts}});
+                         .decomposition = log_softmax_decomposed}});
   const ir::Primitive& standardize =
       declare({.primitive = {.name = "standardize",
                              .summary = "(x − mean) · scale of each row, and scale = 1/√(variance "
@@ -146,7 +146,7 @@ struct SoftmaxTable {
                              .infer = infer_standardize},
                .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
                          .batching = {batch_rows},
-                         .decomposition = standardize_in_parts}});
+                         .decomposition = standardize_decomposed}});
 };
 const SoftmaxTable& softmax_ops() {
   static const SoftmaxTable table;

@@ -106,7 +106,7 @@ std::vector<Tensor> tangent_of_squares(const RuleContext& c, std::span<const Ten
   return {plait::sum(c.operand(0) * tangents[0], c.attributes.as<ReduceAttributes>().axes) * 2};
 }
 
-std::vector<Tensor> sum_of_squares_in_parts(const RuleContext& c) {
+std::vector<Tensor> sum_of_squares_decomposed(const RuleContext& c) {
   return {plait::sum(square(c.operand(0)), c.attributes.as<ReduceAttributes>().axes)};
 }
 
@@ -165,7 +165,7 @@ struct ReduceTable {
                   return batch_reduction(reduce_ops().sum_of_squares, a, x);
                 }},
                 {.tangents = {Reads::operand(0), tangent_of_squares},
-                 .decomposition = sum_of_squares_in_parts},
+                 .decomposition = sum_of_squares_decomposed},
                 kSquared);
   const ir::Primitive& product =
       reduction("reduce_product", "The product along the axes; 1 for no elements.", "numpy.prod",

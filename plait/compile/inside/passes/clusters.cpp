@@ -27,7 +27,7 @@ class Clustering {
   Clustering(const ir::EffectAnalysis& effects, size_t index)
       : function_(effects.program().function(index)),
         roles_(function_),
-        orders_(orders_of(effects, index)),
+        orders_(order_dependencies_of(effects, index)),
         group_of_(function_.size(), kNone),
         reach_(function_.size()) {
     std::iota(reach_.begin(), reach_.end(), 0U);
@@ -296,7 +296,8 @@ class Clustering {
 
 }  // namespace
 
-std::vector<std::vector<uint32_t>> orders_of(const ir::EffectAnalysis& effects, size_t function) {
+std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
+                                                         size_t function) {
   const ir::Function& body = effects.program().function(function);
   std::vector<std::vector<uint32_t>> orders(body.size());
   std::unordered_map<Dim, uint32_t> births;

@@ -18,7 +18,8 @@ struct Cluster {
 
 // Dependencies besides operands: effects depend on earlier effects, and uses of a data-dependent
 // size on the instruction that defines it. One list an instruction.
-std::vector<std::vector<uint32_t>> orders_of(const ir::EffectAnalysis& effects, size_t function);
+std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
+                                                         size_t function);
 
 // Returns the clusters of at least two instructions.
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function);

@@ -34,7 +34,7 @@ bool is_worth_it(const Instruction& instruction, std::span<const Instruction> us
 
 // The decomposition as a function of the operands; null if it does not pay.
 std::shared_ptr<const ir::Function> decomposition_of(const Instruction& instruction) {
-  Trace trace("parts", Trace::apart);
+  Trace trace("decomposition", Trace::apart);
   std::vector<Tensor> operands;
   std::vector<OperandType> types;
   for (size_t i = 0; i < instruction.operands().size(); ++i) {

@@ -134,7 +134,7 @@ class Fusing {
     const size_t nodes = function_.size() + clusters_.size();
     std::vector<std::vector<uint32_t>> successors(nodes);
     std::vector<uint32_t> missing(nodes), position(nodes);
-    const std::vector<std::vector<uint32_t>> orders = orders_of(effects_, index_);
+    const std::vector<std::vector<uint32_t>> orders = order_dependencies_of(effects_, index_);
     for (const Instruction instruction : function_.instructions()) {
       const uint32_t node = node_of(instruction.index());
       position[node] = instruction.index();
