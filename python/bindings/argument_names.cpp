@@ -91,6 +91,11 @@ struct Way {
 };
 constexpr Way kWays[] = {
     {"requires_grad", "plait.grad(f)(x) does not need it; x.requires_grad() begins a tape"},
+    {"in_dims", "in_axes="},
+    {"out_dims", "out_axes="},
+    {"static_argnums", "arguments that are not tensors are static already"},
+    {"static_argnames", "arguments that are not tensors are static already"},
+    {"donate_argnums", "donate="},
     {"out", "results are new tensors: x = f(x)"},
     {"inplace", "x = f(x): it returns a new tensor"},
     {"log_target", "plait.kl_div_loss(x, target, log_target=True) is PyTorch's kl_div"},

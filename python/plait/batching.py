@@ -83,27 +83,30 @@ def _expect_no_axes(keywords):
 
 
 def _expect_axes(leaves, axes, paths, size, count, own):
-    """The number of samples is the same for all leaves; symbolic sizes are compared later."""
-    samples, first, tree = size if isinstance(size, int) else None, "the given size", None  # an argument of many leaves
+    """The number of samples is the same for all leaves; sizes that are recorded are compared later."""
+    samples, first, tree = size if type(size) is int else None, "the given size", None  # an argument of many leaves
     for leaf, axis, path in zip(leaves, axes, paths):
         if axis is None:
             continue
         place, _, rest = path.partition(".")
         who = f"argument {int(place) - own}{rest and f', {rest}'}"
-        form = f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
         if not -leaf.ndim <= axis < leaf.ndim:
-            raise errors.IndexError.with_hint(f"vmap: axis {axis} is out of range for {who}, a {form}",
+            raise errors.IndexError.with_hint(f"vmap: axis {axis} is out of range for {who}, a {_form(leaf)}",
                                               f"in_axes={_with_none(int(place), count, own)} passes all of it to each sample")
         here = leaf.shape[axis]
-        if not isinstance(here, int):
+        if type(here) is not int:
             continue
         if samples is None:
             samples, first, tree = here, who, int(place) if rest else None
         elif here != samples:
             whole = int(place) if tree is None else tree
             raise errors.ShapeError.with_hint(
-                f"vmap: {first} has {samples} samples, but {who}, {form}, has {here}",
+                f"vmap: {first} has {samples} samples, but {who}, {_form(leaf)}, has {here}",
                 f"in_axes={_with_none(whole, count, own)} passes all of argument {whole - own} to each sample")
+
+
+def _form(leaf):
+    return f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
 
 
 def _with_none(place, count, own):

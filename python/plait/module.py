@@ -52,6 +52,12 @@ class Module:
     def __repr__(self):
         return _shown(self, "")
 
+    def _refuse_arithmetic(self, _other):
+        raise errors.TypeError.with_hint(f"{type(self).__name__} is a tree of tensors, which has no arithmetic of its own",
+                                         "plait.tree.map(lambda w, g: w - 0.1 * g, model, gradient)")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse_arithmetic
+
 
 _core._declare_in_trees("module", Module)
 

@@ -52,7 +52,7 @@ def of_object(thing, name):
     """The error of Module.__getattr__ for attributes of modules and optimizers of other libraries. Python itself suggests similar
     names."""
     said = None if name.startswith("_") else peers.of_object(thing, name)
-    message = f"a {type(thing).__name__} has no {name!r}"
+    message = f"{type(thing).__name__} has no {name!r}"
     error = errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(message, said)
     error.name, error.obj = name, thing
     return error

@@ -90,9 +90,12 @@ class _Optimizer(_Module):
             value = _asarray(value, dtype=_core.f64)
         super().__setattr__(name, value)
 
-    def update(self, params, grads):
+    def update(self, params, grads=None):
         """The model and the optimizer of the next step."""
         name = type(self).__name__
+        if grads is None:
+            raise _errors.TypeError.with_hint(f"{name}: the gradient is missing", "loss, gradient = plait.value_and_grad(loss_of)(model), then "
+                                              "model, optimizer = optimizer.update(model, gradient)")
         _expect_in_place(name, _trained(params), _trained(grads))
         leaves, structure = _flatten(_map(_asarray, params))
         _expect_tree(f"{name}: the model", params, structure)

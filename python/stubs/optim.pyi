@@ -8,7 +8,7 @@ _T = TypeVar("_T")
 class _Optimizer(Module):
     lr: Tensor | float
     steps: Tensor
-    def update(self, params: _T, grads: Any) -> tuple[_T, Self]: ...
+    def update(self, params: _T, grads: Any = None) -> tuple[_T, Self]: ...
 
 class SGD(_Optimizer):
     velocity: Any

@@ -32,6 +32,11 @@ class Suggestions(unittest.TestCase):
 
     def test_arguments_of_functions_of_python(self):
         self.refused(TypeError, "jit: unknown argument 'donat'", lambda: plait.jit(plait.sin, donat=1))
+        self.refused(TypeError, "hint: in_axes=", lambda: plait.vmap(plait.sin, in_dims=0))
+        self.refused(TypeError, "static already", lambda: plait.jit(plait.sin, static_argnums=0))
+        layer = plait.nn.Linear(2, 2)
+        self.refused(TypeError, "Linear is a tree of tensors", lambda: layer - 0.1 * layer)
+        self.refused(TypeError, "SGD: the gradient is missing", lambda: plait.optim.SGD(layer, lr=0.1).update(layer))
         self.refused(TypeError, "did you mean 'donate'?", lambda: plait.jit(plait.sin, donat=1))
         self.refused(TypeError, "did you mean 'in_axes'?", lambda: plait.vmap(plait.sin, in_axis=1))
         self.refused(TypeError, "did you mean 'axis'?", lambda: plait.softmax(plait.ones(2), axes=1))
