@@ -87,9 +87,9 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@$(PACKAGES) fresh
 	@scripts/fresh.sh
 
-test-more: export PLAIT_SHARE ?= 10
+test-more: export PLAIT_SHARE ?= 3
 test-more: export PLAIT_SIZES ?= all
-test-more: ## run all tests, random ones with ten times as many cases
+test-more: ## run all tests, random ones with three times as many cases
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/test.sh release

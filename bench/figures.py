@@ -2,6 +2,7 @@
 
     figures.py            writes the tables between the marks `<!-- figures: NAME -->` and `<!-- end -->`
     figures.py --print    prints them
+    figures.py --models build/bench/large.json build/bench/small.json    if bench/models/compare.py was run in parts
 """
 
 import argparse
@@ -41,9 +42,10 @@ def table(head, rows):
 
 
 class Figures:
-    def __init__(self, folder):
-        self.peers = json.loads((folder / "peers.json").read_text())
-        self.models = json.loads((folder / "models.json").read_text())
+    def __init__(self, peers, models):
+        self.peers = json.loads(peers.read_text())
+        parts = [json.loads(each.read_text()) for each in models]
+        self.models = {**parts[0], "rows": [row for each in parts for row in each["rows"]]}
 
     def operations(self):
         """Cases of bench/peers/compare.py."""
@@ -87,10 +89,11 @@ class Figures:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--print", action="store_true", help="prints the tables instead of writing them")
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/bench", help="where peers.json and models.json are (build/bench)")
+    parser.add_argument("--peers", type=pathlib.Path, default=ROOT / "build/bench/peers.json", help="of bench/peers/compare.py")
+    parser.add_argument("--models", type=pathlib.Path, nargs="+", default=[ROOT / "build/bench/models.json"], help="of bench/models/compare.py")
     options = parser.parse_args()
     try:
-        figures = Figures(options.folder)
+        figures = Figures(options.peers, options.models)
     except FileNotFoundError as missing:
         sys.exit(f"{missing.filename} is missing: run `make bench` first")
     tables = {name: getattr(figures, name)() for name in ("operations", "whole_models", "chosen", "machine")}
