@@ -71,7 +71,9 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
       const auto difference = compare(
           program, arguments, {.tolerance = tolerance, .arena = {.is_guarded = is_guarded}});
       if (difference) {
-        throw Disagreement(fmt::format("{}\n{}", disagreement.what(), difference->text()));
+        std::string of;
+        for (const Tensor& argument : arguments) of += "\nfor " + argument.text();
+        throw Disagreement(fmt::format("{}\n{}{}", disagreement.what(), difference->text(), of));
       }
     }
   } catch (const Error& error) {
