@@ -5,6 +5,7 @@
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/pass.h"
+#include "plait/core/ambient.h"
 #include "plait/core/anomaly.h"
 #include "plait/core/call_in_progress.h"
 #include "plait/core/error.h"

@@ -26,6 +26,20 @@ INSIDE = re.compile(r"plait/[a-z]+/inside/")
 
 MOST_FILES_IN_A_FOLDER = 30
 
+# What scopes set on a thread is in plait/core/ambient.h. Other thread-local variables are caches of a thread, and what
+# runs a thread or belongs to it; they are in these files.
+AMBIENT = "plait/core/ambient.h"
+OF_A_THREAD = {
+    "plait/core/error.cpp", "plait/core/location.cpp", "plait/core/log.cpp",
+    "plait/core/inside/system/interruption.cpp", "plait/core/system/deep_stack.cpp", "plait/core/system/thread_team.cpp",
+    "plait/ir/value.cpp",
+    "plait/tensor/apply.cpp", "plait/tensor/memory/memory.cpp", "plait/tensor/tracing/derivation.cpp",
+    "plait/transform/autocast.cpp", "plait/transform/programs.cpp",
+    "plait/transform/inside/derivatives/derived_cache.cpp", "plait/transform/inside/derivatives/linear_function.cpp",
+    "plait/transform/inside/forms/records/record_sum.cpp",
+    "plait/cpu/inside/codegen/llvm_code.cpp",
+}
+
 # A unit is a source and its header. At most this many units of a room may include each other in a cycle; these
 # numbers only ever fall. In ops the derivative of a sum is a broadcast, and that of a broadcast a sum; in transform
 # a backward pass transposes rules, and a linear map is transposed by a backward pass; the sum of two records is a
@@ -181,11 +195,18 @@ def handle_problems():
                        "(plait/ops/inside/primitives.h), or read a property of its declaration")
 
 
+def thread_problems():
+    for file in sorted(path for end in ("h", "inl", "cpp") for path in (ROOT / "plait").rglob(f"*.{end}")):
+        name = str(file.relative_to(ROOT))
+        if name != AMBIENT and name not in OF_A_THREAD and "thread_local" in file.read_text(encoding="utf-8"):
+            yield f"{name}: what a scope sets on its thread is a member of {AMBIENT}; a cache is listed in scripts/check_rooms.py"
+
+
 def main():
     if sys.argv[1:] == ["--fix"]:
         (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
     problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(),
-                *folder_problems(), *handle_problems()]
+                *folder_problems(), *handle_problems(), *thread_problems()]
     print("\n".join(problems) if problems else "   every include leads to a room above, public headers to public ones, and none far round")
     return 1 if problems else 0
 

@@ -3,14 +3,14 @@
 #include <mutex>
 #include <utility>
 
+#include "plait/core/ambient.h"
 #include "plait/core/inside/system/immortal.h"
 
 namespace plait {
 namespace {
 
-constexpr int kAsSet = -1;  // the setting applies
+constexpr int kAsSet = Ambient{}.anomaly;  // the setting applies
 constexpr uint32_t kSetting = 1, kScope = 2;
-thread_local int anomaly_of_thread = kAsSet;
 
 void refresh_anomaly_detection() {
   static Immortal<std::mutex> mutex;
@@ -38,17 +38,17 @@ const ListedSettings anomaly_settings{&setting::kDetectAnomaly};
 }
 
 DetectAnomaly::DetectAnomaly(Anomaly anomaly)
-    : outer_(std::exchange(anomaly_of_thread, static_cast<int>(anomaly))) {
+    : outer_(std::exchange(ambient.anomaly, static_cast<int>(anomaly))) {
   anomaly_detail::reasons.fetch_add(kScope, std::memory_order_relaxed);
 }
 
 DetectAnomaly::~DetectAnomaly() {
   anomaly_detail::reasons.fetch_sub(kScope, std::memory_order_relaxed);
-  anomaly_of_thread = outer_;
+  ambient.anomaly = outer_;
 }
 
 Anomaly anomaly_detail::of_thread() {
-  if (anomaly_of_thread != kAsSet) return static_cast<Anomaly>(anomaly_of_thread);
+  if (ambient.anomaly != kAsSet) return static_cast<Anomaly>(ambient.anomaly);
   if ((reasons.load(std::memory_order_relaxed) & kSetting) == 0) return Anomaly::none;
   refresh_anomaly_detection();
   return setting::kDetectAnomaly.get() ? Anomaly::nan_or_inf : Anomaly::none;

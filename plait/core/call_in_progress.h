@@ -7,35 +7,35 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/ambient.h"
+
 namespace plait {
 
 class CallInProgress {
  public:
   // Inlined, so that the recorded return address is that of the called function.
   [[gnu::always_inline]] explicit CallInProgress(std::string_view function)
-      : function_(function), outer_(outermost_) {
+      : function_(function), outer_(ambient.call) {
     if (outer_ != nullptr) return;
-    outermost_ = this;
+    ambient.call = this;
     returns_to_ = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   }
   CallInProgress(const CallInProgress&) = delete;
   CallInProgress& operator=(const CallInProgress&) = delete;
 
   // Null if there is none. Calls nested inside are not recorded.
-  static const CallInProgress* outermost() { return outermost_; }
+  static const CallInProgress* outermost() { return ambient.call; }
   uintptr_t returns_to() const { return returns_to_; }  // of the outermost one
   // The message after "sum of f32[3]: ", without the operands if the message lists them all.
   std::string message_with_call(std::string message) const;
 
  protected:
   ~CallInProgress() {
-    if (outer_ == nullptr) outermost_ = nullptr;
+    if (outer_ == nullptr) ambient.call = nullptr;
   }
 
  private:
   virtual std::vector<std::string> operands() const = 0;
-
-  static inline constinit thread_local const CallInProgress* outermost_ = nullptr;
 
   std::string_view function_;
   const CallInProgress* outer_;

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 #include <unwind.h>
 
+#include "plait/core/ambient.h"
 #include "plait/core/call_in_progress.h"
 #include "plait/core/inside/caller_source.h"
 #include "plait/core/inside/source_line.h"
@@ -217,7 +218,6 @@ bool returns_to_user(uintptr_t address) {
 }
 
 std::atomic<Location (*)()> caller_source = nullptr;
-thread_local Location scope_location;
 
 std::string text_of_address(uintptr_t address) {
   static Immortal<AddressTexts> texts;
@@ -236,7 +236,7 @@ Location Location::of_address(const void* address) {
 }
 
 Location Location::of_caller() {
-  return scope_location.known() ? scope_location : of_outermost_caller();
+  return ambient.location.known() ? ambient.location : of_outermost_caller();
 }
 
 Location Location::of_outermost_caller() {
@@ -250,11 +250,11 @@ Location Location::of_outermost_caller() {
   return Location(stacks().index_of(stack) << 2 | 3);
 }
 
-LocationScope::LocationScope(Location location) : outer_(scope_location) {
-  if (location.known()) scope_location = location;
+LocationScope::LocationScope(Location location) : outer_(ambient.location) {
+  if (location.known()) ambient.location = location;
 }
 
-LocationScope::~LocationScope() { scope_location = outer_; }
+LocationScope::~LocationScope() { ambient.location = outer_; }
 
 void set_caller_source(Location (*source)()) {
   caller_source.store(source, std::memory_order_release);

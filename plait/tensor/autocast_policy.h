@@ -3,8 +3,10 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "plait/core/ambient.h"
 #include "plait/ir/primitive.h"
 #include "plait/tensor/tensor.h"
 
@@ -16,20 +18,18 @@ class AutocastScope {
   using Cast = std::vector<Tensor> (*)(const AutocastScope& scope, const ir::Primitive& primitive,
                                        std::span<const Tensor> operands);
 
-  explicit AutocastScope(Cast cast) : cast_(cast), outer_(current_) { current_ = this; }
-  ~AutocastScope() { current_ = outer_; }
+  explicit AutocastScope(Cast cast) : cast_(cast), outer_(std::exchange(ambient.autocast, this)) {}
+  ~AutocastScope() { ambient.autocast = outer_; }
   AutocastScope(const AutocastScope&) = delete;
   AutocastScope& operator=(const AutocastScope&) = delete;
 
-  static const AutocastScope* current() { return current_; }
+  static const AutocastScope* current() { return ambient.autocast; }
   std::vector<Tensor> operands_for(const ir::Primitive& primitive,
                                    std::span<const Tensor> operands) const {
     return cast_(*this, primitive, operands);
   }
 
  private:
-  static inline constinit thread_local const AutocastScope* current_ = nullptr;
-
   Cast cast_;
   const AutocastScope* outer_;
 };

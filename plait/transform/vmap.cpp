@@ -75,7 +75,7 @@ std::vector<BatchAxis> axes_of_leaves(std::string_view what, const std::vector<B
 namespace {
 
 // Records the function for one place along the axis. The place is its last argument.
-StagedFunction stage_along(const NamedAxisScope& axis, std::vector<ir::Type> types,
+StagedFunction stage_along(NamedAxisScope& axis, std::vector<ir::Type> types,
                            const std::vector<bool>& varies, const TensorFunction& function) {
   register_collective_ops();
   for (size_t i = 0; i < types.size(); ++i) {
@@ -135,7 +135,7 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
   std::string label;
   const StagedFunction staged = [&] {
     if (name.empty()) return stage("vmapped", types, function);
-    const NamedAxisScope axis(name, samples);
+    NamedAxisScope axis(name, samples);
     label = axis.label();
     values.push_back({iota(samples), true});
     types.push_back(ir::Type::scalar(DType::i64));

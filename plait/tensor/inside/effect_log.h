@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/ambient.h"
 #include "plait/core/function_ref.h"
 #include "plait/tensor/kernels.h"
 
@@ -18,14 +19,16 @@ class EffectLog {
 
   // Runs the effect, or returns its logged results if a log that is open on this thread has them.
   static void once(KernelCall& call, FunctionRef<void()> effect) {
-    current_ == nullptr ? effect() : current_->have(call, effect);
+    ambient.effects == nullptr ? effect() : ambient.effects->have(call, effect);
   }
 
   // While a Scope exists, its thread uses this log, inside those that were open before.
   class Scope {
    public:
-    explicit Scope(EffectLog& log) : log_(log) { log.outer_ = std::exchange(current_, &log); }
-    ~Scope() { current_ = std::exchange(log_.outer_, nullptr); }
+    explicit Scope(EffectLog& log) : log_(log) {
+      log.outer_ = std::exchange(ambient.effects, &log);
+    }
+    ~Scope() { ambient.effects = std::exchange(log_.outer_, nullptr); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -35,8 +38,6 @@ class EffectLog {
 
  private:
   void have(KernelCall& call, FunctionRef<void()> effect);
-
-  static inline constinit thread_local EffectLog* current_ = nullptr;
 
   EffectLog* outer_ = nullptr;
   std::vector<std::vector<Array>> results_;  // one entry per effect

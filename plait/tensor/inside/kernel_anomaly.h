@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "plait/core/ambient.h"
 #include "plait/core/anomaly.h"
 #include "plait/ir/primitive.h"
 #include "plait/tensor/kernels.h"
@@ -22,19 +23,17 @@ inline void run_kernel(const Kernel& kernel, KernelCall& call) {
 class BackwardPassOf {
  public:
   explicit BackwardPassOf(const ir::Primitive* primitive) : is_noted_(detects_anomaly()) {
-    if (is_noted_) outer_ = std::exchange(current_, primitive);
+    if (is_noted_) outer_ = std::exchange(ambient.backward_pass_of, primitive);
   }
   ~BackwardPassOf() {
-    if (is_noted_) current_ = outer_;
+    if (is_noted_) ambient.backward_pass_of = outer_;
   }
   BackwardPassOf(const BackwardPassOf&) = delete;
   BackwardPassOf& operator=(const BackwardPassOf&) = delete;
 
-  static const ir::Primitive* current() { return current_; }
+  static const ir::Primitive* current() { return ambient.backward_pass_of; }
 
  private:
-  static inline constinit thread_local const ir::Primitive* current_ = nullptr;
-
   const bool is_noted_;
   const ir::Primitive* outer_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plait/core/ambient.h"
 #include "plait/core/system/thread_team.h"
 
 namespace plait {
@@ -11,8 +12,6 @@ namespace {
 constexpr int64_t kPiece = 1 << 10;  // elements; several rows of them fit in the L1 cache
 constexpr int64_t kGrain = 4 * kPiece;
 constexpr size_t kLargestElement = 16;
-
-constinit thread_local RowRecorder* notes_of_thread = nullptr;
 
 bool repeats(const Array& array) {
   return std::ranges::all_of(array.layout().strides, [](int64_t s) { return s == 0; });
@@ -23,13 +22,13 @@ int64_t step_of(const Array& array) { return repeats(array) ? 0 : array.element_
 }  // namespace
 
 RowRecorder::RowRecorder(std::span<const Array> given)
-    : given_(given.begin(), given.end()), outer_(std::exchange(notes_of_thread, this)) {}
+    : given_(given.begin(), given.end()), outer_(std::exchange(ambient.rows, this)) {}
 
 RowRecorder::~RowRecorder() {
-  if (is_open_) notes_of_thread = outer_;
+  if (is_open_) ambient.rows = outer_;
 }
 
-RowRecorder* RowRecorder::current() { return notes_of_thread; }
+RowRecorder* RowRecorder::current() { return ambient.rows; }
 
 std::optional<RowRecorder::Operand> RowRecorder::operand_of(const std::byte* data, int64_t step,
                                                             int64_t size) {
@@ -90,7 +89,7 @@ void RowRecorder::add(const Kernel& kernel, std::span<const Array> operands,
 }
 
 bool RowRecorder::lead_to(const Array& result) {
-  notes_of_thread = outer_;
+  ambient.rows = outer_;
   is_open_ = false;
   if (!is_complete_ || steps_.empty() || !result.is_contiguous()) return false;
   // Drops operations after the one that computed the result.

@@ -12,6 +12,7 @@
 
 #include <sys/mman.h>
 
+#include "plait/core/ambient.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/available_memory.h"
 #include "plait/core/inside/system/immortal.h"
@@ -224,7 +225,6 @@ Tags& tags() {
 }
 Usage total_usage;
 std::array<Usage, kMostTags + 1> usage_by_tag;
-thread_local uint16_t current_tag = 0;
 
 [[noreturn]] void refuse(int64_t bytes, std::string_view why) {
   throw MemoryError("cannot allocate {} bytes: {}", bytes, why)
@@ -279,11 +279,11 @@ MemoryBlock* allocate_block(int64_t bytes) {
   if (block == nullptr) block = shared_blocks().take(size_class);
   if (block == nullptr) block = new_block(size_class, bytes);
   block->bytes = bytes;
-  block->tag = current_tag;
+  block->tag = ambient.memory_tag;
   block->owners.store(1, std::memory_order_relaxed);
   show(block);
   total_usage.add(bytes);
-  usage_by_tag[current_tag].add(bytes);
+  usage_by_tag[ambient.memory_tag].add(bytes);
   return block;
 }
 
@@ -330,7 +330,7 @@ void release_cached_memory() {
   shared_blocks().release();
 }
 
-MemoryTag::MemoryTag(std::string_view tag) : outer_(current_tag) {
+MemoryTag::MemoryTag(std::string_view tag) : outer_(ambient.memory_tag) {
   const std::lock_guard lock(tags().mutex);
   std::vector<std::string>& names = tags().names;
   size_t place = 0;
@@ -339,9 +339,9 @@ MemoryTag::MemoryTag(std::string_view tag) : outer_(current_tag) {
     if (names.size() > kMostTags) throw ValueError("more than {} memory tags", kMostTags);
     names.emplace_back(tag);
   }
-  current_tag = static_cast<uint16_t>(place);
+  ambient.memory_tag = static_cast<uint16_t>(place);
 }
 
-MemoryTag::~MemoryTag() { current_tag = outer_; }
+MemoryTag::~MemoryTag() { ambient.memory_tag = outer_; }
 
 }  // namespace plait

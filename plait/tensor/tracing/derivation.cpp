@@ -47,15 +47,15 @@ StepPtr new_step() {
 
 Sketch::Sketch(Keeps keeps)
     : keeps_(std::move(keeps)),
-      outer_(current_),
+      outer_(ambient.sketch),
       number_(++newest_sketch),
       newest_level_(std::max(Level::ground()->number(), Level::newest())),
       resumes_(LevelResume::depth()) {
-  current_ = this;
+  ambient.sketch = this;
 }
 
 void Sketch::end() {
-  if (!has_ended_) current_ = outer_;
+  if (!has_ended_) ambient.sketch = outer_;
   has_ended_ = true;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plait/core/ambient.h"
 #include "plait/core/location.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/tracing/level.h"
@@ -133,7 +134,7 @@ class Sketch {
   Sketch(const Sketch&) = delete;
   Sketch& operator=(const Sketch&) = delete;
 
-  static const Sketch* current() { return current_; }
+  static const Sketch* current() { return ambient.sketch; }
   void end();
 
   uint64_t number() const { return number_; }
@@ -157,8 +158,6 @@ class Sketch {
   }
 
  private:
-  static inline constinit thread_local const Sketch* current_ = nullptr;
-
   const Keeps keeps_;
   const Sketch* const outer_;
   bool has_ended_ = false;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "plait/core/ambient.h"
+
 namespace plait {
 namespace {
 
 std::atomic<uint64_t> newest_number{0};
-
-thread_local PausedLevels paused;
 
 bool holds(const std::vector<uint64_t>& numbers, uint64_t number) {
   return !numbers.empty() && std::ranges::find(numbers, number) != numbers.end();
@@ -25,15 +25,21 @@ const LevelPtr& Level::ground() {
 
 uint64_t Level::newest() { return newest_number.load(); }
 
-bool Level::is_resumed() const { return holds(paused.resumed, number_); }
+bool Level::is_resumed() const {
+  const PausedLevels* const paused = ambient.paused_levels;
+  return paused != nullptr && holds(paused->resumed, number_);
+}
 
 bool Level::is_open() const {
-  if (is_resumed()) return true;
-  return !is_closed() && number_ > paused.up_to && !holds(paused.single, number_);
+  const PausedLevels* const paused = ambient.paused_levels;
+  if (paused == nullptr) return !is_closed();
+  if (holds(paused->resumed, number_)) return true;
+  return !is_closed() && number_ > paused->up_to && !holds(paused->single, number_);
 }
 
 bool Level::may_be_differentiated() const {
-  return is_open() || (!is_closed() && !holds(paused.single, number_));
+  const PausedLevels* const paused = ambient.paused_levels;
+  return is_open() || (!is_closed() && !holds(paused->single, number_));
 }
 
 void Level::close() const {
@@ -43,38 +49,49 @@ void Level::close() const {
 
 void Level::at_close(std::function<void()> work) const { at_close_.push_back(std::move(work)); }
 
-LevelPause::LevelPause() : earlier_(paused) {
+PausedLevels::PausedLevels(const PausedLevels* like) : outer(ambient.paused_levels) {
+  if (like != nullptr) {
+    up_to = like->up_to;
+    single = like->single;
+    resumed = like->resumed;
+  }
+  ambient.paused_levels = this;
+}
+
+PausedLevels::~PausedLevels() {
+  if (ambient.paused_levels == this) {
+    ambient.paused_levels = outer;
+    return;
+  }
+  // Scopes of Python's generators may end before those inside of them.
+  for (const PausedLevels* inner = ambient.paused_levels; inner != nullptr; inner = inner->outer) {
+    if (inner->outer == this) inner->outer = outer;
+  }
+}
+
+void PausedLevels::pause(const Level& level) {
+  single.push_back(level.number());
+  std::erase(resumed, level.number());
+}
+
+LevelPause::LevelPause() {
   Level::ground();  // creates the ground level, which must be older than the pause
-  paused.up_to = Level::newest();
-  paused.resumed.clear();
+  paused_.up_to = Level::newest();
+  paused_.resumed.clear();
 }
 
-LevelPause::LevelPause(const Level& level) : earlier_(paused) {
-  paused.single.push_back(level.number());
-  std::erase(paused.resumed, level.number());
+LevelPause::LevelPause(const Level& level) { paused_.pause(level); }
+
+LevelPause::LevelPause(const LevelSet& levels) {
+  levels.for_each([&](const LevelPtr& level) { paused_.pause(*level); });
 }
 
-LevelPause::LevelPause(const LevelSet& levels) : earlier_(paused) {
-  levels.for_each([](const LevelPtr& level) {
-    paused.single.push_back(level->number());
-    std::erase(paused.resumed, level->number());
-  });
+LevelResume::LevelResume(const Level& level) {
+  paused_.resumed.push_back(level.number());
+  ++ambient.level_resumes;
 }
 
-LevelPause::~LevelPause() { paused = std::move(earlier_); }
-
-LevelPause::Break::Break(LevelPause& pause) : pause_(pause) { std::swap(paused, pause.earlier_); }
-LevelPause::Break::~Break() { std::swap(paused, pause_.earlier_); }
-
-LevelResume::LevelResume(const Level& level) : earlier_(paused) {
-  paused.resumed.push_back(level.number());
-  ++depth_;
-}
-
-LevelResume::~LevelResume() {
-  paused = std::move(earlier_);
-  --depth_;
-}
+LevelResume::~LevelResume() { --ambient.level_resumes; }
 
 LevelSet::LevelSet(LevelPtr level)
     : levels_(std::make_shared<const Levels>(Levels{std::move(level)})) {}

@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "plait/core/ambient.h"
+
 namespace plait {
 
 class Level;
@@ -43,11 +45,18 @@ class Level {
 class LevelSet;
 
 // Levels that a thread does not follow although they are open, or follows although they are closed
-// or paused.
+// or paused. The thread uses the newest one that exists, which begins as a copy of an earlier one.
 struct PausedLevels {
+  explicit PausedLevels(const PausedLevels* like = ambient.paused_levels);
+  ~PausedLevels();
+  PausedLevels(const PausedLevels&) = delete;
+  PausedLevels& operator=(const PausedLevels&) = delete;
+
+  void pause(const Level& level);
+
   uint64_t up_to = 0;  // all up to this number
-  std::vector<uint64_t> single = {};
-  std::vector<uint64_t> resumed = {};
+  std::vector<uint64_t> single, resumed;
+  mutable const PausedLevels* outer;  // null if it is the oldest one
 };
 
 // While one exists, its thread does not follow the levels (all, or some) that were opened before.
@@ -56,38 +65,32 @@ class LevelPause {
   LevelPause();
   explicit LevelPause(const Level& level);
   explicit LevelPause(const LevelSet& levels);
-  ~LevelPause();
-  LevelPause(const LevelPause&) = delete;
-  LevelPause& operator=(const LevelPause&) = delete;
 
-  // While one exists, the pause has no effect on its thread.
+  // While one exists, neither the pause nor what was paused or resumed after it has an effect on
+  // its thread.
   class Break {
    public:
-    explicit Break(LevelPause& pause);
-    ~Break();
-    Break(const Break&) = delete;
-    Break& operator=(const Break&) = delete;
+    explicit Break(const LevelPause& pause) : outside_(pause.paused_.outer) {}
 
    private:
-    LevelPause& pause_;
+    PausedLevels outside_;
   };
 
  private:
-  PausedLevels earlier_;
+  PausedLevels paused_;
 };
 
 // Implements no_grad. A function that is recorded keeps its effect (Trace::value_of).
 class NoGrad {
  public:
-  NoGrad() { ++depth_; }
-  ~NoGrad() { --depth_; }
+  NoGrad() { ++ambient.no_grads; }
+  ~NoGrad() { --ambient.no_grads; }
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
 
-  static int depth() { return depth_; }  // number of them on this thread
+  static int depth() { return ambient.no_grads; }  // number of them on this thread
 
  private:
-  static inline constinit thread_local int depth_ = 0;
   LevelPause pause_;
 };
 
@@ -99,11 +102,10 @@ class LevelResume {
   LevelResume(const LevelResume&) = delete;
   LevelResume& operator=(const LevelResume&) = delete;
 
-  static int depth() { return depth_; }  // number of them on this thread
+  static int depth() { return ambient.level_resumes; }  // number of them on this thread
 
  private:
-  static inline constinit thread_local int depth_ = 0;
-  PausedLevels earlier_;
+  PausedLevels paused_;
 };
 
 // A set of levels, sorted by number. Cheap to copy: sets share their storage, and most have one

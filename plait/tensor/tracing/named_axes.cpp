@@ -12,63 +12,64 @@
 namespace plait {
 namespace {
 
-thread_local std::vector<NamedAxis> open_axes;
-
 std::string free_label(std::string_view name) {
   std::string label(name);
-  const auto is_taken = [&](const NamedAxis& axis) { return axis.label == label; };
-  for (int i = 1; std::ranges::any_of(open_axes, is_taken); ++i) {
+  const auto axes = open_axes();
+  for (int i = 1; std::ranges::find(axes, label, &NamedAxis::label) != axes.end(); ++i) {
     label = fmt::format("{}.{}", name, i);
   }
   return label;
 }
 
 std::string names_of_open() {
-  if (open_axes.empty()) return "no axis is open";
   std::vector<std::string_view> names;
-  for (const NamedAxis& axis : open_axes) names.push_back(axis.name);
+  for (const NamedAxis* axis : open_axes()) names.push_back(axis->name);
+  if (names.empty()) return "no axis is open";
   return fmt::format("the open axes are {}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
-NamedAxisScope::NamedAxisScope(std::string_view name, Dim size) {
+NamedAxisScope::NamedAxisScope(std::string_view name, Dim size) : outer_(ambient.axes) {
   if (!is_name(name)) {
     throw ValueError("`{}` is not a valid name of an axis", name)
         .at(Location::of_caller())
         .hint("a name has letters, digits, _ and ., and begins with a letter or _");
   }
-  label_ = free_label(name);
-  open_axes.push_back({std::string(name), label_, size, {}});
+  axis_ = {std::string(name), free_label(name), size, {}};
+  ambient.axes = this;
 }
 
-NamedAxisScope::~NamedAxisScope() { open_axes.pop_back(); }
+NamedAxisScope::~NamedAxisScope() { ambient.axes = outer_; }
 
-void NamedAxisScope::set_index(const Tensor& index) const {
-  const auto place = std::ranges::find(open_axes, label_, &NamedAxis::label);
-  place->index = index;
+std::vector<const NamedAxis*> open_axes() {
+  std::vector<const NamedAxis*> axes;
+  for (auto* scope = ambient.axes; scope != nullptr; scope = scope->outer_) {
+    axes.push_back(&scope->axis_);
+  }
+  std::ranges::reverse(axes);
+  return axes;
 }
-
-std::span<const NamedAxis> NamedAxisScope::open() { return open_axes; }
 
 const NamedAxis& axis_called(std::string_view name) {
-  for (auto axis = open_axes.rbegin(); axis != open_axes.rend(); ++axis) {
-    if (axis->name == name) return *axis;
-  }
+  const auto axes = open_axes();
+  const auto axis = std::ranges::find(axes.rbegin(), axes.rend(), name, &NamedAxis::name);
+  if (axis != axes.rend()) return **axis;
   throw KeyError("unknown axis `{}`: {}", name, names_of_open())
       .at(Location::of_caller())
       .hint("vmap with a name for its axis opens one");
 }
 
 const NamedAxis& axis_labelled(std::string_view label) {
-  const auto axis = std::ranges::find(open_axes, label, &NamedAxis::label);
-  if (axis != open_axes.end()) return *axis;
+  const auto axes = open_axes();
+  const auto axis = std::ranges::find(axes, label, &NamedAxis::label);
+  if (axis != axes.end()) return **axis;
   throw KeyError("unknown axis `{}`: {}", label, names_of_open()).at(Location::of_caller());
 }
 
 ir::AxisSet all_open_axes() {
   ir::AxisSet all;
-  for (const NamedAxis& axis : open_axes) all.insert(axis.label);
+  for (const NamedAxis* axis : open_axes()) all.insert(axis->label);
   return all;
 }
 
@@ -91,7 +92,7 @@ Tensor vary_along(const Tensor& x, const ir::AxisSet& axes) {
 }
 
 std::vector<Tensor> vary_together(std::vector<Tensor> tensors) {
-  if (open_axes.empty()) return tensors;
+  if (!NamedAxisScope::any_is_open()) return tensors;
   ir::AxisSet all;
   for (const Tensor& tensor : tensors) all.insert(axes_of(tensor));
   for (Tensor& tensor : tensors) tensor = vary_along(tensor, all);

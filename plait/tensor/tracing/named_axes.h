@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/ambient.h"
 #include "plait/ir/primitive.h"
 #include "plait/tensor/tensor.h"
 
@@ -28,14 +29,19 @@ class NamedAxisScope {
   NamedAxisScope(const NamedAxisScope&) = delete;
   NamedAxisScope& operator=(const NamedAxisScope&) = delete;
 
-  const std::string& label() const { return label_; }
-  void set_index(const Tensor& index) const;
+  const std::string& label() const { return axis_.label; }
+  void set_index(const Tensor& index) { axis_.index = index; }
 
-  static std::span<const NamedAxis> open();  // innermost last
+  static bool any_is_open() { return ambient.axes != nullptr; }
 
  private:
-  std::string label_;
+  friend std::vector<const NamedAxis*> open_axes();
+
+  NamedAxis axis_;
+  NamedAxisScope* const outer_;
 };
+
+std::vector<const NamedAxis*> open_axes();  // of this thread, innermost last
 
 // The innermost open axis of that name; KeyError if there is none.
 const NamedAxis& axis_called(std::string_view name);

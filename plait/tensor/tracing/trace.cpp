@@ -4,6 +4,7 @@
 #include <exception>
 #include <numeric>
 
+#include "plait/core/ambient.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
 #include "plait/ir/structure.h"
@@ -11,29 +12,24 @@
 #include "plait/tensor/tracing/named_axes.h"
 
 namespace plait {
-namespace {
-
-thread_local Trace* current_trace = nullptr;
-
-}  // namespace
 
 Trace::Trace(std::string name) : Trace(std::move(name), false) {}
 Trace::Trace(std::string name, Apart) : Trace(std::move(name), true) {}
 
 Trace::Trace(std::string name, bool is_apart)
-    : outer_(current_trace),
+    : outer_(ambient.trace),
       is_apart_(is_apart || outer_ == nullptr),
       scope_(std::make_shared<TraceScope>(TraceScope{this, std::move(name)})),
       program_(is_apart_ ? std::make_shared<TraceProgram>() : outer_->program_) {
   begin_function();
-  current_trace = this;
+  ambient.trace = this;
 }
 
 void Trace::begin_function() {
   builder_.emplace(scope_->name, program_->declarations());
   builder_->set_location(Location::of_caller());
   if (outer_ != nullptr) builder_->set_enclosing(*outer_->builder_);
-  for (const NamedAxis& axis : NamedAxisScope::open()) builder_->axis(axis.label, axis.size);
+  for (const NamedAxis* axis : open_axes()) builder_->axis(axis->label, axis->size);
 }
 
 Trace::~Trace() { close(); }
@@ -41,12 +37,12 @@ Trace::~Trace() { close(); }
 void Trace::close() {
   if (!scope_->trace) return;
   scope_->trace = nullptr;
-  current_trace = outer_;
+  ambient.trace = outer_;
   sizes_.stop_reading();
   levels_.close();
 }
 
-Trace* Trace::current() { return current_trace; }
+Trace* Trace::current() { return ambient.trace; }
 
 const Trace* Trace::outermost() const {
   const Trace* trace = this;
@@ -240,8 +236,8 @@ std::vector<Dim> Trace::undeclared_sizes() const {
 }
 
 Trace::Part::Part(const std::string& name)
-    : trace_(current_trace != nullptr && !current_trace->waits() && !current_trace->is_kept_whole_
-                 ? current_trace
+    : trace_(ambient.trace != nullptr && !ambient.trace->waits() && !ambient.trace->is_kept_whole_
+                 ? ambient.trace
                  : nullptr),
       exceptions_(std::uncaught_exceptions()) {
   if (trace_ == nullptr) return;
@@ -255,13 +251,13 @@ Trace::Part::~Part() {
   if (part_.end > part_.begin) trace_->parts_.push_back(std::move(part_));
 }
 
-Trace::Instead::Instead(Trace* trace) : inner_(std::exchange(current_trace, trace)) {}
-Trace::Instead::~Instead() { current_trace = inner_; }
+Trace::Instead::Instead(Trace* trace) : inner_(std::exchange(ambient.trace, trace)) {}
+Trace::Instead::~Instead() { ambient.trace = inner_; }
 
-Trace::WhereFollowed::WhereFollowed(const LevelSet& levels) : inner_(current_trace) {
-  while (!levels.are_open() && current_trace != nullptr) {
-    breaks_.push_back(std::make_unique<LevelPause::Break>(current_trace->levels_.pause()));
-    current_trace = current_trace->outer_;
+Trace::WhereFollowed::WhereFollowed(const LevelSet& levels) : inner_(ambient.trace) {
+  while (!levels.are_open() && ambient.trace != nullptr) {
+    breaks_.push_back(std::make_unique<LevelPause::Break>(ambient.trace->levels_.pause()));
+    ambient.trace = ambient.trace->outer_;
   }
   if (!levels.are_open()) go_back();
 }
@@ -270,7 +266,7 @@ Trace::WhereFollowed::~WhereFollowed() { go_back(); }
 
 void Trace::WhereFollowed::go_back() {
   while (!breaks_.empty()) breaks_.pop_back();
-  current_trace = inner_;
+  ambient.trace = inner_;
 }
 
 RecordedFunction Trace::finish(std::span<const Tensor> results) { return finish_with(results, {}); }

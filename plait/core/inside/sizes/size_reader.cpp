@@ -5,14 +5,14 @@
 namespace plait {
 
 std::optional<int64_t> SizeReader::read(Dim size) {
-  for (SizeReader* reader = current_; reader != nullptr; reader = reader->outer_) {
+  for (SizeReader* reader = ambient.size_reader; reader != nullptr; reader = reader->outer_) {
     if (const auto number = reader->number(size)) return number;
   }
   return std::nullopt;
 }
 
 std::optional<bool> SizeReader::ask(const SizeFact& fact) {
-  for (SizeReader* reader = current_; reader != nullptr; reader = reader->outer_) {
+  for (SizeReader* reader = ambient.size_reader; reader != nullptr; reader = reader->outer_) {
     if (const auto truth = reader->holds(fact)) return truth;
   }
   return std::nullopt;

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
+#include "plait/core/ambient.h"
 #include "plait/core/sizes/dim.h"
 
 namespace plait {
@@ -14,8 +16,8 @@ struct SizeFact;
 // While one exists, its thread asks it first, then the earlier ones.
 class SizeReader {
  public:
-  SizeReader() : outer_(current_) { current_ = this; }
-  virtual ~SizeReader() { current_ = outer_; }
+  SizeReader() : outer_(std::exchange(ambient.size_reader, this)) {}
+  virtual ~SizeReader() { ambient.size_reader = outer_; }
   SizeReader(const SizeReader&) = delete;
   SizeReader& operator=(const SizeReader&) = delete;
 
@@ -27,7 +29,6 @@ class SizeReader {
   virtual std::optional<int64_t> number(Dim size) = 0;
   virtual std::optional<bool> holds(const SizeFact& fact) = 0;
 
-  static inline constinit thread_local SizeReader* current_ = nullptr;
   SizeReader* const outer_;
 };
 

@@ -3,20 +3,21 @@
 
 #include <utility>
 
+#include "plait/core/ambient.h"
+
 namespace plait::control {
 
 // While it exists, this thread recomputes earlier computations: nothing is printed again.
 class Again {
  public:
-  explicit Again(bool is_so = true) : outer_(std::exchange(is_open_, is_so)) {}
-  ~Again() { is_open_ = outer_; }
+  explicit Again(bool is_so = true) : outer_(std::exchange(ambient.recomputes, is_so)) {}
+  ~Again() { ambient.recomputes = outer_; }
   Again(const Again&) = delete;
   Again& operator=(const Again&) = delete;
 
-  static bool is_open() { return is_open_; }
+  static bool is_open() { return ambient.recomputes; }
 
  private:
-  static inline constinit thread_local bool is_open_ = false;
   const bool outer_;
 };
 

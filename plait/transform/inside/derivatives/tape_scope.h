@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "plait/core/ambient.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {
@@ -12,18 +13,17 @@ namespace plait {
 class TapeScope {
  public:
   explicit TapeScope(const Trace& trace)
-      : outer_(std::exchange(current_, this)), trace_(trace.outermost()) {}
-  ~TapeScope() { current_ = outer_; }
+      : outer_(std::exchange(ambient.tapes, this)), trace_(trace.outermost()) {}
+  ~TapeScope() { ambient.tapes = outer_; }
   TapeScope(const TapeScope&) = delete;
   TapeScope& operator=(const TapeScope&) = delete;
 
-  static bool is_open() { return current_ != nullptr; }
+  static bool is_open() { return ambient.tapes != nullptr; }
   static bool is_of(const Trace& trace) {
-    return is_open() && current_->trace_ == trace.outermost();
+    return is_open() && ambient.tapes->trace_ == trace.outermost();
   }
 
  private:
-  static inline constinit thread_local const TapeScope* current_ = nullptr;
   const TapeScope* const outer_;
   const Trace* const trace_;
 };

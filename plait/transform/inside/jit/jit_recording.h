@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/ambient.h"
 #include "plait/core/location.h"
 #include "plait/tensor/inside/effect_log.h"
 #include "plait/tensor/tracing/trace.h"
@@ -39,15 +40,15 @@ struct Recording {
 class Fullgraph {
  public:
   explicit Fullgraph(const JitOptions& options)
-      : outer_(std::exchange(current_, options.fullgraph ? &options : current_)) {}
-  ~Fullgraph() { current_ = outer_; }
+      : outer_(std::exchange(ambient.fullgraph, options.fullgraph ? &options : ambient.fullgraph)) {
+  }
+  ~Fullgraph() { ambient.fullgraph = outer_; }
   Fullgraph(const Fullgraph&) = delete;
   Fullgraph& operator=(const Fullgraph&) = delete;
 
-  static const JitOptions* current() { return current_; }  // null if there is none
+  static const JitOptions* current() { return ambient.fullgraph; }  // null if there is none
 
  private:
-  static inline constinit thread_local const JitOptions* current_ = nullptr;
   const JitOptions* const outer_;
 };
 

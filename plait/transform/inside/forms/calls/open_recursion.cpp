@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
+#include "plait/core/ambient.h"
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
@@ -15,8 +17,6 @@ namespace plait {
 namespace {
 
 constexpr int kMostRounds = 100;
-
-thread_local std::vector<OpenRecursion*> open;
 
 uint64_t next_number() {
   static std::atomic<uint64_t> next{1};
@@ -70,7 +70,8 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
     });
     const auto number = place - named.begin();
     if (place == named.end()) named.emplace_back(here, there);
-    return Dim::symbol(fmt::format("n{}_{}", open.size(), number));  // unique among open ones
+    return Dim::symbol(
+        fmt::format("n{}_{}", OpenRecursion::open_count(), number));  // unique among open ones
   };
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
@@ -107,20 +108,32 @@ OpenRecursion::OpenRecursion(Key key, std::string name, std::vector<ir::Type> pa
     : key_(std::move(key)),
       name_(std::move(name)),
       number_(next_number()),
-      parameters_(std::move(parameters)) {
-  open.push_back(this);
+      parameters_(std::move(parameters)),
+      outer_(std::exchange(ambient.recursion, this)),
+      depth_(outer_ == nullptr ? 1 : outer_->depth_ + 1) {}
+
+OpenRecursion::~OpenRecursion() { ambient.recursion = outer_; }
+
+int OpenRecursion::open_count() {
+  return ambient.recursion == nullptr ? 0 : ambient.recursion->depth_;
 }
 
-OpenRecursion::~OpenRecursion() { open.pop_back(); }
+template <class Test>
+OpenRecursion* OpenRecursion::innermost(Test test) {
+  OpenRecursion* each = ambient.recursion;
+  while (each != nullptr && !test(*each)) each = each->outer_;
+  return each;
+}
 
 OpenRecursion* OpenRecursion::find(const Key& key, std::span<const ir::Type> arguments) {
-  for (auto each = open.rbegin(); each != open.rend(); ++each) {
-    if ((*each)->key_ == key && (*each)->takes(arguments)) return *each;
-  }
-  for (auto each = open.rbegin(); each != open.rend(); ++each) {
-    if ((*each)->key_ != key) continue;
-    if (!(*each)->should_take(arguments)) break;
-    throw OtherParameters(*each, *of_any_sizes((*each)->parameters_, arguments));
+  const auto takes = [&](const OpenRecursion& each) {
+    return each.key_ == key && each.takes(arguments);
+  };
+  if (OpenRecursion* const taking = innermost(takes)) return taking;
+  const auto has_key = [&](const OpenRecursion& each) { return each.key_ == key; };
+  const OpenRecursion* const other = innermost(has_key);
+  if (other != nullptr && other->should_take(arguments)) {
+    throw OtherParameters(other, *of_any_sizes(other->parameters_, arguments));
   }
   return nullptr;
 }
@@ -131,8 +144,8 @@ void OpenRecursion::record_within(Trace& trace) {
 }
 
 bool OpenRecursion::is_recorded_in(const Trace& trace) {
-  return std::ranges::any_of(
-      open, [&](const OpenRecursion* each) { return each->trace_ == trace.outermost(); });
+  const auto records = [&](const OpenRecursion& each) { return each.trace_ == trace.outermost(); };
+  return innermost(records) != nullptr;
 }
 
 bool OpenRecursion::takes(std::span<const ir::Type> arguments) const {
@@ -292,8 +305,9 @@ std::vector<Tensor> run_open_call(const ir::Instruction& instruction,
     const auto types = instruction.result_types();
     return placeholder_results(std::vector<ir::Type>(types.begin(), types.end()));
   }
-  for (const OpenRecursion* each : open) {
-    if (each->number_ == number) return each->call_with_captures(operands);
+  const auto has_number = [&](const OpenRecursion& each) { return each.number_ == number; };
+  if (const OpenRecursion* const called = OpenRecursion::innermost(has_number)) {
+    return called->call_with_captures(operands);
   }
   throw ValueError("a function that called itself is used after its recording has ended")
       .at(Location::of_caller());
@@ -302,15 +316,15 @@ std::vector<Tensor> run_open_call(const ir::Instruction& instruction,
 std::optional<ir::Callee> close_open_call(const Trace& into, const ir::Instruction& instruction) {
   if (!is_open_call(instruction)) return std::nullopt;
   const auto number = static_cast<uint64_t>(number_of(instruction));
-  for (const OpenRecursion* each : open) {
-    if (each->number_ != number || into.outermost() != each->trace_) continue;
-    std::vector<ir::Type> types;
-    for (const ir::ValueId operand : instruction.operands()) {
-      types.push_back(instruction.function().type_of(operand));
-    }
-    return each->callee(types);
+  const OpenRecursion* const called = OpenRecursion::innermost([&](const OpenRecursion& each) {
+    return each.number_ == number && into.outermost() == each.trace_;
+  });
+  if (called == nullptr) return std::nullopt;
+  std::vector<ir::Type> types;
+  for (const ir::ValueId operand : instruction.operands()) {
+    types.push_back(instruction.function().type_of(operand));
   }
-  return std::nullopt;
+  return called->callee(types);
 }
 
 bool has_open_calls(const ir::Program& program) { return any_instruction(program, is_open_call); }

@@ -39,6 +39,7 @@ class OpenRecursion {
 
   // Returns the innermost one on this thread that takes arguments of these types, or null.
   static OpenRecursion* find(const Key& key, std::span<const ir::Type> arguments);
+  static int open_count();  // on this thread
 
   // True if the trace, or one around it, records an open function.
   static bool is_recorded_in(const Trace& trace);
@@ -62,6 +63,10 @@ class OpenRecursion {
   friend std::vector<Tensor> run_open_call(const ir::Instruction&, std::span<const Tensor>);
   friend std::optional<ir::Callee> close_open_call(const Trace&, const ir::Instruction&);
 
+  // Returns the innermost one on this thread that passes the test, or null.
+  template <class Test>
+  static OpenRecursion* innermost(Test test);
+
   bool takes(std::span<const ir::Type> arguments) const;
   // True if the arguments differ from the parameters in sizes only, and the depth of the recursion
   // depends on a value.
@@ -78,6 +83,8 @@ class OpenRecursion {
   std::optional<ir::Signature> signature_;  // once the results are known
   bool is_expected_ = false;
   const Trace* trace_ = nullptr;
+  OpenRecursion* const outer_;
+  const int depth_;
 };
 
 // Thrown while the results of a function are unknown. A branch that ends this way takes the result

@@ -146,15 +146,12 @@ constexpr int kMostOrders = 4;
 
 class RuleScope {
  public:
-  RuleScope() { ++depth_; }
-  ~RuleScope() { --depth_; }
+  RuleScope() { ++ambient.recorded_rules; }
+  ~RuleScope() { --ambient.recorded_rules; }
   RuleScope(const RuleScope&) = delete;
   RuleScope& operator=(const RuleScope&) = delete;
 
-  static int depth() { return depth_; }  // rules being recorded on this thread
-
- private:
-  static inline constinit thread_local int depth_ = 0;
+  static int depth() { return ambient.recorded_rules; }  // rules being recorded on this thread
 };
 
 // Replaces the result of a rule beyond that depth: fails when it runs.
