@@ -126,7 +126,7 @@ void declare_item(nb::handle cls) {
 }
 
 nb::object new_item(nb::handle tensor) {
-  return nb::module_::import_("plait.items").attr("Item")(tensor);
+  return nb::module_::import_("plait.inside.arrays.items").attr("Item")(tensor);
 }
 
 bool is_item(nb::handle object) {

@@ -441,11 +441,12 @@ TypeError no_argument(std::string_view function, const std::string& name, nb::ha
 }
 
 nb::object with_example(nb::object text, nb::handle module, const char* name) {
-  return nb::module_::import_("plait.manual").attr("with_example")(text, module, name);
+  return nb::module_::import_("plait.inside.help.manual").attr("with_example")(text, module, name);
 }
 
 std::string nearest_name(const std::string& name, nb::handle names) {
-  const nb::object near = nb::module_::import_("plait.names").attr("nearest")(name.c_str(), names);
+  const nb::object near =
+      nb::module_::import_("plait.inside.help.names").attr("nearest")(name.c_str(), names);
   return near.is_none() ? std::string() : std::string(nb::str(near).c_str());
 }
 

@@ -1,5 +1,5 @@
-// jit. The package (python/plait/jitting.py) handles the first call of each kind, and the state
-// outside of the arguments; repeated calls are handled here.
+// jit. The package (python/plait/inside/jit/jitting.py) handles the first call of each kind, and
+// the state outside of the arguments; repeated calls are handled here.
 #include "plait/transform/jit.h"
 
 #include <algorithm>
@@ -319,7 +319,7 @@ class KnownCall {
 Tensor leaf_from(nb::handle leaf) {
   if (nb::isinstance<Tensor>(leaf)) return *nb::inst_ptr<Tensor>(leaf);
   if (PyLong_CheckExact(leaf.ptr())) return size_argument(leaf);
-  return tensor_from(nb::module_::import_("plait.interop").attr("asarray")(leaf));
+  return tensor_from(nb::module_::import_("plait.inside.arrays.interop").attr("asarray")(leaf));
 }
 
 class Jit {

@@ -1,5 +1,5 @@
-// Programs, and recording them. The package (python/plait/tracing.py) handles the trees of
-// arguments and results; here they are lists of tensors.
+// Programs, and recording them. The package (python/plait/inside/transforms/tracing.py) handles the
+// trees of arguments and results; here they are lists of tensors.
 #include "plait/transform/programs.h"
 
 #include <nanobind/stl/string.h>

@@ -1,4 +1,5 @@
-// User-defined records. The package (python/plait/records.py) defines their classes.
+// User-defined records. The package (python/plait/inside/transforms/records.py) defines their
+// classes.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

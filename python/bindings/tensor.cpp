@@ -126,7 +126,7 @@ nb::object item(const Tensor& x) {
   }
 }
 
-// The numbers that plait.items.Item represents.
+// The numbers that plait.inside.arrays.items.Item represents.
 bool has_item(DType dtype) {
   const DTypeKind kind = kind_of(dtype);
   return kind == DTypeKind::boolean || kind == DTypeKind::floating ||

@@ -1,5 +1,5 @@
-// Derivatives. The package (python/plait/transforms.py) handles the trees of arguments and results;
-// here they are lists of tensors.
+// Derivatives. The package (python/plait/inside/transforms/derivatives.py) handles the trees of
+// arguments and results; here they are lists of tensors.
 #include <memory>
 
 #include <nanobind/stl/optional.h>
