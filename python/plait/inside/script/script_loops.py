@@ -4,7 +4,7 @@ from plait import _core, errors
 from plait._core import Dim, Tensor
 from plait.inside.arrays.interop import asarray
 from plait.inside.script.script_branches import _both, _decided
-from plait.inside.script.script_syntax import VALUE
+from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _truth)
 

@@ -9,7 +9,7 @@ from plait._core import Dim, Tensor
 from plait.inside.arrays.interop import asarray
 from plait.inside.script.script_branches import _OPERATORS, _both, _choose, _decided
 from plait.inside.script.script_loops import _Counted, _Zipped, _count, _scan, _staged, _while
-from plait.inside.script.script_syntax import VALUE
+from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _MOST_UNROLLED, _UNBOUND, _are_same, _as, _as_leaf, _common, _default_dtype, _error,
     _is_number, _spread, _state, _truth, _type_of)

@@ -9,7 +9,8 @@ import types
 from plait import errors
 from plait.inside.later import Later
 
-script_run, script_syntax = Later("plait.inside.script.script_run"), Later("plait.inside.script.script_syntax")
+script_run = Later("plait.inside.script.script_run")
+syntax_code, syntax_functions = Later("plait.inside.script.syntax_code"), Later("plait.inside.script.syntax_functions")
 
 _FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -99,12 +100,12 @@ def script(function):
 
 
 def _remade(function, node, own_class):
-    code, node = function.__code__, script_syntax.copied(node)
-    unit = script_syntax.Unit(code.co_filename)
+    code, node = function.__code__, syntax_code.copied(node)
+    unit = syntax_code.Unit(code.co_filename)
     if isinstance(node, ast.Lambda):
-        made = ast.copy_location(ast.Expr(script_syntax.either_lambda(unit, node)), node)
+        made = ast.copy_location(ast.Expr(syntax_functions.either_lambda(unit, node)), node)
     else:
-        made = script_syntax.either(unit, node, "__plait__.top", None)
+        made = syntax_functions.either(unit, node, "__plait__.top", None)
         made.lineno = code.co_firstlineno
         for each in ast.walk(made.args):
             if isinstance(each, ast.arg):
