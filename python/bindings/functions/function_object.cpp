@@ -1,4 +1,4 @@
-#include "python/bindings/function_object.h"
+#include "python/bindings/functions/function_object.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 
 #include "plait/core/error.h"
 
-#include "python/bindings/argument_names.h"
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/argument_names.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

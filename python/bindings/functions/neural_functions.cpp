@@ -8,7 +8,7 @@
 #include "plait/ops/neural/resampling.h"
 #include "plait/ops/neural/softmax.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

@@ -1,4 +1,4 @@
-#include "python/bindings/registered_classes.h"
+#include "python/bindings/trees/registered_classes.h"
 
 #include <unordered_map>
 

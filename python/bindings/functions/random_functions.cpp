@@ -5,7 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/random/random.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

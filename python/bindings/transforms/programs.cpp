@@ -12,7 +12,7 @@
 #include "plait/transform/autocast.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/handed.h"
+#include "python/bindings/transforms/handed.h"
 
 namespace plait::python {
 

@@ -5,7 +5,7 @@
 #include "plait/ops/indexing/at.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/handed.h"
+#include "python/bindings/transforms/handed.h"
 
 namespace plait::python {
 namespace {

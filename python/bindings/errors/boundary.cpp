@@ -6,8 +6,8 @@
 #include <nanobind/nanobind.h>
 #include <structmember.h>
 
-#include "python/bindings/argument_names.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/functions/argument_names.h"
 
 namespace plait::python {
 namespace {

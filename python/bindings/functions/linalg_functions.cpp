@@ -11,7 +11,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/statistics.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

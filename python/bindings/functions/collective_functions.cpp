@@ -1,7 +1,7 @@
 // Functions along named axes.
 #include "plait/ops/collective.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

@@ -1,4 +1,4 @@
-#include "python/bindings/arguments.h"
+#include "python/bindings/functions/arguments.h"
 
 #include <limits>
 

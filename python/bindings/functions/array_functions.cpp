@@ -10,7 +10,7 @@
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

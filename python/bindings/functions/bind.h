@@ -19,8 +19,8 @@
 #include "plait/core/error.h"
 #include "plait/core/trees/reflect.h"
 
-#include "python/bindings/arguments.h"
-#include "python/bindings/function_object.h"
+#include "python/bindings/functions/arguments.h"
+#include "python/bindings/functions/function_object.h"
 
 namespace plait::python {
 

@@ -18,7 +18,7 @@
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
 
-#include "python/bindings/structure.h"
+#include "python/bindings/trees/structure.h"
 
 namespace plait::python {
 namespace {

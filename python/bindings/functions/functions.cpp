@@ -16,7 +16,7 @@
 #include "plait/ops/reductions/scan.h"
 #include "plait/ops/reductions/statistics.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

@@ -1,4 +1,4 @@
-#include "python/bindings/constants.h"
+#include "python/bindings/trees/constants.h"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include "plait/ops/effects/print.h"
 #include "plait/tensor/tracing/trace.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "python/bindings/structure.h"
+#include "python/bindings/trees/structure.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 
 #include "plait/core/error.h"
 
-#include "python/bindings/constants.h"
-#include "python/bindings/registered_classes.h"
+#include "python/bindings/trees/constants.h"
+#include "python/bindings/trees/registered_classes.h"
 
 namespace plait::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/special.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 namespace {

@@ -1,7 +1,7 @@
 // Statistics of the library's memory.
 #include "plait/tensor/memory/memory.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

@@ -20,7 +20,7 @@
 #include "plait/transform/vmap.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/handed.h"
+#include "python/bindings/transforms/handed.h"
 
 namespace plait::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "python/bindings/handed.h"
+#include "python/bindings/transforms/handed.h"
 
 #include <unordered_map>
 

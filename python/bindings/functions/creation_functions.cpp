@@ -10,7 +10,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/operand.h"
 
-#include "python/bindings/bind.h"
+#include "python/bindings/functions/bind.h"
 
 namespace plait::python {
 

@@ -1,4 +1,4 @@
-#include "python/bindings/argument_names.h"
+#include "python/bindings/functions/argument_names.h"
 
 #include <algorithm>
 
