@@ -67,7 +67,13 @@ class Structure {
 
   void add(nb::handle tree, Objects& leaves, bool numbers_are_leaves);
   void add_constant(nb::handle value);
-  bool finds(size_t& node, nb::handle tree, Objects& leaves) const;
+  // The value of the next node, and the contents of a node that has been read
+  // (structure_search.cpp).
+  bool finds(size_t& next, nb::handle tree, Objects& leaves) const;
+  bool finds_elements(const Node& node, size_t& next, PyObject* sequence, Objects& leaves) const;
+  bool finds_entries(const Node& node, size_t& next, const nb::object& dict, Objects& leaves) const;
+  bool finds_fields(const Node& node, size_t& next, PyObject* dataclass, Objects& leaves) const;
+  bool finds_children(const Node& node, size_t& next, nb::handle tree, Objects& leaves) const;
 
   std::vector<Node> nodes_;
   size_t size_ = 0;
