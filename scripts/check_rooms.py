@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, how many
-files a folder has, and that primitives are named by handles. With --fix it writes plait/plait.h first."""
+files a folder has (also in the Python package and its bindings), and that primitives are named by handles. With --fix it
+writes plait/plait.h first."""
 
 import collections
 import pathlib
@@ -170,17 +171,30 @@ def cycle_problems():
             yield f"{len(group)} units include each other in a circle, where {most} may: {', '.join(units)}"
 
 
-def folder_problems():
+# The library, the Python package and its bindings, with the endings of their sources.
+TREES = {"plait": (".h", ".inl", ".cpp"), "python/plait": (".py",), "python/bindings": (".h", ".cpp")}
+
+
+def sources_by_folder(tree):
+    """{folder: sources in it} of the folders below `tree`."""
+    folders = collections.defaultdict(list)
+    for path in sorted((ROOT / tree).rglob("*.*")):
+        if path.suffix in TREES[tree]:
+            folders[path.parent].append(path)
+    return folders
+
+
+def folder_problems(tree):
     places = collections.defaultdict(list)
-    for folder in sorted({path.parent for path in (ROOT / "plait").rglob("*.*")}):
-        files = [path for path in folder.iterdir() if path.suffix in (".h", ".inl", ".cpp")]
+    for folder, files in sources_by_folder(tree).items():
         if len(files) > MOST_FILES_IN_A_FOLDER:
             yield f"{folder.relative_to(ROOT)}: {len(files)} files; put some into a folder of their own (at most {MOST_FILES_IN_A_FOLDER})"
         for file in files:
-            places[file.name].append(str(file.relative_to(ROOT)))
-    for name, paths in places.items():
+            if file.name != "__init__.py":
+                places[file.name].append(str(file.relative_to(ROOT)))
+    for paths in places.values():
         if len(paths) > 1:
-            yield f"{' and '.join(paths)}: one name for two files"
+            yield f"{' and '.join(paths)}: one name for {len(paths)} files"
 
 
 # A handle (plait/ops/inside/primitives.h) does not compile where it is misspelt; a name in quotes just never matches.
@@ -206,7 +220,7 @@ def main():
     if sys.argv[1:] == ["--fix"]:
         (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
     problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(),
-                *folder_problems(), *handle_problems(), *thread_problems()]
+                *[problem for tree in TREES for problem in folder_problems(tree)], *handle_problems(), *thread_problems()]
     print("\n".join(problems) if problems else "   every include leads to a room above, public headers to public ones, and none far round")
     return 1 if problems else 0
 

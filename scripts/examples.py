@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 import plait
-import plait.manual
+from plait.inside.help import manual
 
 import headers
 
@@ -65,7 +65,7 @@ def _near(a, b):
 
 def read():
     """The examples in the order of their files."""
-    return [Example(*each) for each in plait.manual.read(FOLDER)]
+    return [Example(*each) for each in manual.read(FOLDER)]
 
 
 def function_of(name):

@@ -6,7 +6,6 @@ the CPU seconds that a compiler needs for the umbrella header and an example (be
 """
 
 import ast
-import collections
 import os
 import pathlib
 import re
@@ -64,10 +63,9 @@ def main():
         for lines, file, number in long_functions():
             print(f"{lines} lines: {file}:{number}")
         return
-    folders = collections.Counter(file.parent for file in (check_rooms.ROOT / "plait").rglob("*.*")
-                                  if file.suffix in (".h", ".inl", ".cpp"))
-    crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in folders.values())
-    print(f"{crowded} of {len(folders)} folders have more than {check_rooms.MOST_FILES_IN_A_FOLDER} files")
+    counts = [len(files) for tree in check_rooms.TREES for files in check_rooms.sources_by_folder(tree).values()]
+    crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in counts)
+    print(f"{crowded} of {len(counts)} folders have more than {check_rooms.MOST_FILES_IN_A_FOLDER} files")
     largest = {}
     for group in check_rooms.cycles(check_rooms.units_included()):
         room = group[0].split("/")[1]

@@ -147,7 +147,7 @@ PLACES = [
           "ones; call it from the function", ["plait/ops/**/*.cpp"], sources),
     Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], sources),
     Place("register its kernel, if the primitive has no body or evaluator", ["plait/cpu/inside/register*.cpp"], rows, optional=True),
-    Place("describe it to Python users in one sentence", ["python/bindings/*.cpp"], rows),
+    Place("describe it to Python users in one sentence", ["python/bindings/functions/*.cpp"], rows),
     Place("show an example; `scripts/docs.py --fill` writes its result", ["docs/examples/*.md"], pages),
     Place("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"], programs),
     Place("compare it with its oracle", ["tests/conformance/families/*.py"], cases, lambda operation: operation.has_own_case),

@@ -58,8 +58,11 @@ class PythonRoom(Room):
         shutil.rmtree(package, ignore_errors=True)
         package.mkdir(parents=True)
         core = list((ROOT / "build" / "release" / "python" / "plait").glob("_core*.so"))
-        for file in [*(COPY / "python" / "plait").glob("*.py"), *core, COPY / "docs" / "examples"]:
-            (package / file.name).symlink_to(file)
+        modules = COPY / "python" / "plait"
+        places = {file: package / file.relative_to(modules) for file in modules.rglob("*.py")}
+        for file, place in {**places, **{each: package / each.name for each in (*core, COPY / "docs" / "examples")}}.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(file)
         return subprocess.run(["true" if core else "false"], capture_output=True, text=True)
 
     def command(self, filter_):

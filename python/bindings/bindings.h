@@ -105,7 +105,7 @@ class PythonOperand {
   std::optional<ScalarKind> recorded_ = {};
 };
 
-// Represents the number of a tensor in recorded host code (python/plait/items.py).
+// Represents the number of a tensor in recorded host code (python/plait/inside/arrays/items.py).
 void declare_item(nb::handle cls);
 nb::object new_item(nb::handle tensor);
 bool is_item(nb::handle object);

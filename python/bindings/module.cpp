@@ -3,7 +3,7 @@
 #include "plait/ops/register_all.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/function_object.h"
+#include "python/bindings/functions/function_object.h"
 
 NB_MODULE(_core, module) {
   using namespace plait::python;

@@ -31,7 +31,7 @@ def _load_core():
     if tell:
         _os.environ[name] = core
     try:
-        from . import _core  # noqa: F401
+        from plait import _core  # noqa: F401
     except ImportError as error:
         _say_what_is_missing(error)
         raise
@@ -41,45 +41,47 @@ def _load_core():
 
 
 _load_core()
-from . import _core, errors  # noqa: E402
+from plait import _core, errors  # noqa: E402
+from plait.inside.folder import FOLDER as _FOLDER  # noqa: E402
 
-_core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
+_core._set_package_folder(_FOLDER)
 
-from ._core import *  # noqa: E402,F403: every function of the library
+from plait._core import *  # noqa: E402,F403: every function of the library
 
 del fft, linalg, random, RecordedProgram, Structure  # noqa: F821: the core's, in whose place are the package's own
-from . import fft, linalg, nn, optim, random, sizes as _sizes, tree  # noqa: E402,F401
-from ._core import DType, Dim, Tensor  # noqa: E402,F401
-from .errors import *  # noqa: E402,F403
-from .anomaly import check_finite, detect_anomaly  # noqa: E402,F401
-from .callbacks import callback  # noqa: E402,F401
-from .control import (  # noqa: E402,F401
+from plait import fft, linalg, nn, optim, random, tree  # noqa: E402,F401
+from plait._core import DType, Dim, Tensor  # noqa: E402,F401
+from plait.errors import *  # noqa: E402,F403
+from plait.inside.arrays import methods as _methods, numpy_protocols as _numpy_protocols, sizes as _sizes  # noqa: E402,F401
+from plait.inside.arrays.array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
+from plait.inside.arrays.devices import Device  # noqa: E402,F401
+from plait.inside.arrays.dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
+from plait.inside.arrays.interop import asarray, from_dlpack, tensor  # noqa: E402,F401
+from plait.inside.arrays.primitives import Primitive, ops  # noqa: E402,F401
+from plait.inside.jit.jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
+from plait.inside.script.scripting import script  # noqa: E402,F401
+from plait.inside.settings.anomaly import check_finite, detect_anomaly  # noqa: E402,F401
+from plait.inside.settings.autocast import autocast  # noqa: E402,F401
+from plait.inside.settings.denormals import flush_denormals  # noqa: E402,F401
+from plait.inside.transforms.batching import vmap  # noqa: E402,F401
+from plait.inside.transforms.callbacks import callback  # noqa: E402,F401
+from plait.inside.transforms.control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
-from .custom_rules import custom_jvp, custom_vjp  # noqa: E402,F401
-from .denormals import flush_denormals  # noqa: E402,F401
-from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
-from . import methods as _methods  # noqa: E402,F401
-from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
-from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
-from .module import Module  # noqa: E402,F401
-from .primitives import Primitive, ops  # noqa: E402,F401
-from .records import record  # noqa: E402,F401
-from .scripting import script  # noqa: E402,F401
-from .tracing import Program, Spec, trace  # noqa: E402,F401
-from .batching import vmap  # noqa: E402,F401
-from .jacobians import hessian, hvp, jacfwd, jacrev  # noqa: E402,F401
-from .transforms import (  # noqa: E402,F401
-    Tape, autocast, grad, gradient, jvp, linear_transpose, linearize, no_grad, remat, value_and_grad, vjp)
-from .aliases import (  # noqa: E402,F401
+from plait.inside.transforms.custom_rules import custom_jvp, custom_vjp  # noqa: E402,F401
+from plait.inside.transforms.derivatives import (  # noqa: E402,F401
+    Tape, grad, gradient, jvp, linear_transpose, linearize, no_grad, value_and_grad, vjp)
+from plait.inside.transforms.jacobians import hessian, hvp, jacfwd, jacrev  # noqa: E402,F401
+from plait.inside.transforms.records import record  # noqa: E402,F401
+from plait.inside.transforms.remat import remat  # noqa: E402,F401
+from plait.inside.transforms.tracing import Program, Spec, trace  # noqa: E402,F401
+from plait.inside.trees.module import Module  # noqa: E402,F401
+from plait.inside.help.aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
-from . import numpy_protocols as _numpy_protocols  # noqa: E402,F401
-from .array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
-from .devices import Device  # noqa: E402,F401
-from .names import of_module as _of_module  # noqa: E402
-from .boundaries import guard as _guard  # noqa: E402
+from plait.inside.help.boundaries import guard as _guard  # noqa: E402
+from plait.inside.help.names import of_module as _of_module  # noqa: E402
 
-from ._core import __version__  # noqa: E402,F401
+from plait._core import __version__  # noqa: E402,F401
 
 __getattr__ = _of_module(__name__)
 for _each in (globals(), vars(nn), vars(optim)):

@@ -2,7 +2,7 @@
 
 import builtins
 
-from . import _core
+from plait import _core
 
 
 class Error(Exception):

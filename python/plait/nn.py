@@ -3,11 +3,11 @@ Losses, activations and everything else without weights are functions of plait i
 
 import math as _math
 
-from . import _core, errors as _errors
-from .buffers import Buffer  # noqa: F401
-from .interop import asarray as _asarray
-from .module import Module as _Module
-from .names import of_module as _of_module
+from plait import _core, errors as _errors
+from plait.inside.arrays.interop import asarray as _asarray
+from plait.inside.help.names import of_module as _of_module
+from plait.inside.trees.buffers import Buffer  # noqa: F401
+from plait.inside.trees.module import Module as _Module
 
 __getattr__ = _of_module(__name__)
 

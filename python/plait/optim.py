@@ -5,15 +5,15 @@ and names are PyTorch's."""
 import copy as _copy
 import math as _math
 
-from . import _core, errors as _errors
-from .buffers import of_structure as _buffers
-from .given import expect_tree as _expect_tree
-from .interop import asarray as _asarray
-from .module import Module as _Module
-from .names import of_module as _of_module
-from .roles import expect_in_place as _expect_in_place, mark_parameters as _mark_parameters
-from .sharing import Distinct as _Distinct
-from .tree import flatten as _flatten, map as _map
+from plait import _core, errors as _errors
+from plait.inside.arrays.interop import asarray as _asarray
+from plait.inside.help.names import of_module as _of_module
+from plait.inside.trees.buffers import of_structure as _buffers
+from plait.inside.trees.given import expect_tree as _expect_tree
+from plait.inside.trees.module import Module as _Module
+from plait.inside.trees.roles import expect_in_place as _expect_in_place, mark_parameters as _mark_parameters
+from plait.inside.trees.sharing import Distinct as _Distinct
+from plait.tree import flatten as _flatten, map as _map
 
 __getattr__ = _of_module(__name__)
 

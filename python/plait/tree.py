@@ -5,10 +5,10 @@ optimizers and jit."""
 
 import builtins
 
-from . import _core, errors
-from ._core import Structure
-from .names import of_module as _of_module
-from .sharing import Distinct as _Distinct
+from plait import _core, errors
+from plait._core import Structure
+from plait.inside.help.names import of_module as _of_module
+from plait.inside.trees.sharing import Distinct as _Distinct
 
 __getattr__ = _of_module(__name__)
 

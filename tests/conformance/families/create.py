@@ -2,7 +2,7 @@
 
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from suite.cases import Sample, case
 

@@ -7,7 +7,7 @@ import numpy as np
 import plait
 import scipy.special
 import scipy.stats
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from suite.cases import Sample, case, numbers
 

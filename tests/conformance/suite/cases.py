@@ -89,7 +89,7 @@ def numbers(low=-3.0, high=3.0):
 
     def draw(random, shape, dtype, operand):
         least, most = (low[operand], high[operand]) if isinstance(low, tuple) else (low, high)
-        to = plait.interop.numpy_dtype(dtype)
+        to = plait.inside.arrays.interop.numpy_dtype(dtype)
         if dtype.kind == "boolean":
             return random.integers(0, 2, shape).astype(bool)
         if dtype.kind == "key":

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from suite import compare, differences, tolerances
 from suite.cases import LARGE, Sample, small_samples

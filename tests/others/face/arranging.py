@@ -4,7 +4,7 @@ import builtins
 
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from .ufuncs import FUNCTIONS, axis_of, common_dtype, given, named, seen_list, shape_of
 from .values import Array, faced, not_here, number, tensor_of

@@ -4,7 +4,7 @@ import builtins
 
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from .making import asarray
 from .ufuncs import FUNCTIONS, axis_of, common, common_dtype, given, inexact, named, seen_list

@@ -2,7 +2,7 @@
 
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from .ufuncs import FUNCTIONS, given, inexact, named, shape_of
 from .values import Array, faced, not_here, number, plait_dtype, tensor_of

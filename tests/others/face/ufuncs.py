@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 from .values import Array, faced, not_here, number, operand, plait_dtype, tensor_of
 

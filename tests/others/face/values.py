@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 import plait
 import pytest
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 BUFFER_KINDS = "biufc"

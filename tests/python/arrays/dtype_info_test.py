@@ -5,7 +5,7 @@ import unittest
 import ml_dtypes
 import numpy as np
 import plait
-from plait.interop import numpy_dtype
+from plait.inside.arrays.interop import numpy_dtype
 
 FLOATS = ("f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2")
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")

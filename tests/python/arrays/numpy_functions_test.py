@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 import plait as pl
 import scipy.special
-from plait import numpy_functions
+from plait.inside.arrays import numpy_functions
 
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.5]])
 V = np.array([0.3, 1.1, 0.7])

@@ -14,7 +14,7 @@ import plait
 class Sharing(unittest.TestCase):
     def test_every_dtype_goes_there_and_back(self):
         for dtype in plait.dtypes:
-            to = plait.interop.numpy_dtype(dtype)
+            to = plait.inside.arrays.interop.numpy_dtype(dtype)
             array = np.frombuffer(np.random.default_rng(1).bytes(24 * to.itemsize), np.uint8)
             array = (array % 2).view(bool) if dtype.kind == "boolean" else array.view(to)
             array = array.reshape(2, 3, -1)

@@ -11,7 +11,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 import plait  # noqa: E402
 import torch  # noqa: E402
-from plait import peers  # noqa: E402
+from plait.inside.help import peers  # noqa: E402
 
 
 def functions_of(*modules):

@@ -127,7 +127,7 @@ class ModelsOfOthers(unittest.TestCase):
 
     def test_all_that_torch_has(self):
         """Methods that models of PyTorch have have an answer, but for its machinery."""
-        from plait import peers
+        from plait.inside.help import peers
 
         theirs = {name for name in dir(torch.nn.Module) if not name.startswith("_")}
         machinery = {name for name in theirs if "hook" in name or name.startswith(("get_", "set_"))}

@@ -1,0 +1,19 @@
+#include "python/bindings/functions/bind.h"
+
+#include <algorithm>
+
+namespace plait::python {
+
+void Given::name_argument(Error& error, const Parameter& parameter) const {
+  error.prepend(fmt::format("{}: {}: ", function_, parameter.name));
+}
+
+nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields) {
+  const std::string name(type.substr(std::min(type.rfind(':') + 1, type.size())));
+  nb::list names;
+  for (const std::string_view field : fields) names.append(nb::str(field.data(), field.size()));
+  return nb::module_::import_("collections")
+      .attr("namedtuple")(name.c_str(), names, nb::arg("module") = "plait");
+}
+
+}  // namespace plait::python

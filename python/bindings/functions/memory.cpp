@@ -1,0 +1,24 @@
+// Statistics of the library's memory.
+#include "plait/tensor/memory/memory.h"
+
+#include "python/bindings/functions/bind.h"
+
+namespace plait::python {
+
+void bind_memory_statistics(nb::module_& module) {
+  module.def(
+      "memory_statistics",
+      [] {
+        static const nb::handle type =
+            make_named_tuple("Memory", std::array<std::string_view, 3>{"live", "peak", "kept"})
+                .release();
+        const MemoryStatistics now = memory_statistics();
+        return type(now.live_bytes, now.peak_bytes, cached_memory());
+      },
+      "The bytes that tensors occupy now, their peak, and the bytes that are cached for reuse.");
+  module.def("reset_peak_memory", reset_peak_memory, "Resets the peak to the live bytes.");
+  module.def("release_cached_memory", release_cached_memory,
+             "Returns cached memory to the system.");
+}
+
+}  // namespace plait::python

@@ -1,0 +1,230 @@
+#include "python/bindings/trees/structure.h"
+
+#include <algorithm>
+
+#include "plait/core/error.h"
+
+#include "python/bindings/trees/constants.h"
+#include "python/bindings/trees/node_children.h"
+#include "python/bindings/trees/node_kinds.h"
+
+namespace plait::python {
+namespace {
+
+std::string path_below(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+// Whether a function of Python's keeps something besides its code: its closure or its defaults.
+bool keeps_values(PyObject* function) {
+  return PyFunction_GetClosure(function) != nullptr ||
+         PyFunction_GetDefaults(function) != nullptr ||
+         PyFunction_GetKwDefaults(function) != nullptr;
+}
+
+}  // namespace
+
+Structure::Structure(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
+  const size_t before = leaves.size();
+  add(tree, leaves, numbers_are_leaves);
+  size_ = leaves.size() - before;
+}
+
+void Structure::add(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
+  const Kind kind = kind_of(tree.ptr(), numbers_are_leaves);
+  nodes_.push_back({.kind = kind});
+  if (kind == Kind::leaf) {
+    leaves.push_back(nb::borrow(tree));
+    return;
+  }
+  if (kind == Kind::constant) {
+    nodes_.pop_back();
+    return add_constant(tree);
+  }
+  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
+  const DeepCall deeper;
+  const Children children = children_of(tree, kind);
+  nodes_.back().count = children.values.size();
+  nodes_.back().names = children.names;
+  size_t next = 0;
+  if (kind == Kind::registered) add_constant(children.values[next++]);
+  for (; next < children.values.size(); ++next) {
+    add(children.values[next], leaves, numbers_are_leaves);
+  }
+}
+
+void Structure::add_constant(nb::handle value) {
+  nodes_.push_back({.kind = Kind::constant,
+                    .type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()))),
+                    .constant = nb::borrow(value)});
+  if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
+}
+
+// ---- Building a tree from other leaves.
+
+// Iterates over the nodes in pre-order.
+class Structure::Walk {
+ public:
+  explicit Walk(const Structure& structure) : nodes_(structure.nodes_) {}
+
+  nb::object unflatten(std::span<const nb::object> leaves) {
+    const Node& node = nodes_[next_++];
+    if (node.kind == Kind::leaf) return leaves[leaf_++];
+    if (node.kind == Kind::constant) return node.constant;
+    const DeepCall deeper;
+    if (node.type.is(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type)))) {
+      nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(node.count)));
+      for (size_t i = 0; i < node.count; ++i) {
+        PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), unflatten(leaves).release().ptr());
+      }
+      return list;
+    }
+    Objects children;
+    children.reserve(node.count);
+    for (size_t i = 0; i < node.count; ++i) children.push_back(unflatten(leaves));
+    return new_node(node.kind, node.type, node.names, children);
+  }
+
+  // Calls visit(node, path) for each node without children.
+  template <class Visit>
+  void visit_ends(const std::string& path, const Visit& visit) {
+    const Node& node = nodes_[next_++];
+    if (node.kind == Kind::leaf || node.kind == Kind::constant) {
+      visit(node, path);
+      return;
+    }
+    for (size_t i = 0; i < node.count; ++i) {
+      visit_ends(path_below(path, name_of(node, i)), visit);
+    }
+  }
+
+  std::string text() {
+    const Node& node = nodes_[next_++];
+    if (node.kind == Kind::leaf) return "*";
+    if (node.kind == Kind::constant) return nb::repr(node.constant).c_str();
+    std::string inside;
+    for (size_t i = 0; i < node.count; ++i) {
+      if (i > 0) inside += ", ";
+      if (node.kind == Kind::dict) {
+        inside += nb::repr(node.names[i]).c_str() + std::string(": ");
+      } else if (node.names.is_valid() && node.kind != Kind::record) {
+        inside += name_of(node, i) + "=";
+      }
+      inside += text();
+    }
+    if (node.kind == Kind::dict) return "{" + inside + "}";
+    const std::string name = nb::cast<std::string>(node.type.attr("__name__"));
+    if (name == "list") return "[" + inside + "]";
+    if (name == "tuple") return "(" + inside + (node.count == 1 ? ",)" : ")");
+    return name + "(" + inside + ")";
+  }
+
+ private:
+  static std::string name_of(const Node& node, size_t i) {
+    if (node.kind == Kind::registered && !node.names.is_valid()) return std::to_string(i - 1);
+    return node.names.is_valid() ? nb::str(nb::object(node.names[i])).c_str() : std::to_string(i);
+  }
+
+  const std::vector<Node>& nodes_;
+  size_t next_ = 0, leaf_ = 0;
+};
+
+nb::object Structure::unflatten(std::span<const nb::object> leaves) const {
+  return Walk(*this).unflatten(leaves);
+}
+
+std::vector<std::string> Structure::paths() const {
+  std::vector<std::string> paths;
+  Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
+    if (node.kind == Kind::leaf) paths.push_back(path);
+  });
+  return paths;
+}
+
+std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
+  std::vector<std::pair<std::string, nb::object>> objects;
+  Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
+    if (node.kind != Kind::constant) return;
+    PyObject* value = node.constant.ptr();
+    const bool is_plain = value == Py_None || is_number(value) || PyUnicode_Check(value) ||
+                          PyBytes_Check(value) || PyCFunction_Check(value) || PyType_Check(value) ||
+                          (PyFunction_Check(value) && !keeps_values(value));
+    if (!is_plain) objects.emplace_back(path, node.constant);
+  });
+  return objects;
+}
+
+std::string Structure::text() const { return Walk(*this).text(); }
+
+// ---- Equality.
+
+bool Structure::equals(const Structure& other) const {
+  if (this == &other) return true;
+  if (nodes_.size() != other.nodes_.size()) return false;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node &a = nodes_[i], &b = other.nodes_[i];
+    const bool alike = a.kind == b.kind && a.count == b.count &&
+                       (a.kind == Kind::dict || a.type.is(b.type)) &&
+                       (!a.names.is_valid() || are_equal(a.names, b.names));
+    if (!alike) return false;
+    if (a.kind != Kind::constant) continue;
+    try {
+      if (!are_equal(a.frozen.is_valid() ? a.frozen : a.constant,
+                     b.frozen.is_valid() ? b.frozen : b.constant)) {
+        return false;
+      }
+    } catch (nb::python_error& error) {
+      std::string path;
+      const Node* wanted = &a;
+      Walk(*this).visit_ends("", [&](const Node& node, const std::string& its) {
+        if (&node == wanted) path = its;
+      });
+      throw TypeError("{} is a {}, which cannot be compared: {}", path.empty() ? "a tree" : path,
+                      class_name_of(a.constant), nb::str(error.value()).c_str())
+          .hint("let == of that class return a bool, or use one object in both trees");
+    }
+  }
+  return true;
+}
+
+Py_hash_t Structure::hash(const std::string& prefix) const {
+  size_t hash = nodes_.size();
+  const auto add = [&](size_t more) {
+    hash = (hash ^ more) * 0x9E3779B97F4A7C15ull + (hash >> 31);
+  };
+  for (const Node& node : nodes_) {
+    add(static_cast<size_t>(node.kind) + 8 * node.count);
+    if (node.kind != Kind::dict) add(reinterpret_cast<size_t>(node.type.ptr()) >> 4);
+    if (node.names.is_valid()) add(nb::hash(node.names));
+    if (node.kind != Kind::constant) continue;
+    const Py_hash_t own =
+        hash_of_constant(node.frozen.is_valid() ? node.frozen.ptr() : node.constant.ptr());
+    if (own == -1) {
+      PyErr_Clear();
+      std::string path;
+      Walk(*this).visit_ends(prefix, [&](const Node& each, const std::string& its) {
+        if (&each == &node) path = its;
+      });
+      throw TypeError(
+          "{} is a {}, which is not a tensor and cannot be hashed: jit could not detect a "
+          "different one at the next call",
+          path, class_name_of(node.constant))
+          .at(Location::of_caller());
+    }
+    add(static_cast<size_t>(own));
+  }
+  const auto signed_hash = static_cast<Py_hash_t>(hash);
+  return signed_hash == -1 ? -2 : signed_hash;
+}
+
+int Structure::visit(visitproc visitor, void* data) const {
+  for (const Node& node : nodes_) {
+    for (const nb::object* each : {&node.type, &node.names, &node.constant, &node.frozen}) {
+      if (!each->is_valid()) continue;
+      if (const int status = visitor(each->ptr(), data); status != 0) return status;
+    }
+  }
+  return 0;
+}
+
+}  // namespace plait::python

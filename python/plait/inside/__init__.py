@@ -1,0 +1,1 @@
+"""What the package consists of besides the modules that users import."""

@@ -1,0 +1,1 @@
+"""Tensors and Python: methods, numbers and sizes, NumPy, the Array API standard."""

@@ -1,0 +1,210 @@
+"""Conversion between tensors and arrays of NumPy and other libraries, without a copy if the memory can be shared."""
+
+import builtins
+import functools
+import pickle
+
+from plait import _core, errors
+from plait._core import Tensor
+from plait.inside.arrays.devices import device as _device
+from plait.inside.arrays.items import Item
+from plait.inside.later import Later
+
+np = Later("numpy")
+
+
+@functools.cache
+def numpy_dtype(dtype):
+    """NumPy's dtype; for narrow floats that of ml_dtypes."""
+    if dtype.kind == "key":
+        return np.dtype([("key", "<u8", (2,))])
+    try:
+        return np.dtype(dtype.long_name)
+    except TypeError:
+        import ml_dtypes  # imported only here: most programs do not need it
+
+        return np.dtype(getattr(ml_dtypes, dtype.long_name))
+
+
+class _View:
+    """Keeps the numbers of a tensor alive while a NumPy array views them, even if the tensor is assigned to."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor._share()
+        self.__array_interface__ = self.tensor._array_interface()
+
+
+def to_numpy(tensor):
+    """A read-only view of the tensor's memory, which lives as long as the view."""
+    return np.asarray(_View(tensor)).view(numpy_dtype(tensor.dtype))
+
+
+def _array(tensor, dtype=None, copy=None):
+    if _core._is_followed([tensor]):
+        kind = f"{tensor.dtype.name}{list(tensor.shape)}"
+        raise errors.TypeError(f"a NumPy array cannot be made of a tensor that is being differentiated, {kind}: this would "
+                               "interrupt the derivative\n  hint: pass it to a function of plait; or, if no derivative is needed: x.numpy() or "
+                               "stop_gradient(x)")
+    array = to_numpy(tensor)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise errors.ValueError(f"a tensor of {tensor.dtype} cannot become an array of {dtype} without a copy")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def asarray(obj, /, dtype=None, *, device=None, copy=None):
+    """A tensor from a number, nested lists of numbers, or an array. The memory of an array is shared if possible,
+    unless `copy` says otherwise: do not write to that array afterwards."""
+    _device(device)
+    if isinstance(obj, Tensor):
+        result = obj
+    elif type(obj) is _core.Dim and (dtype is None or _core.DType(dtype) == _core.i64):
+        return _core.add(obj, _core.zeros((), dtype=_core.i64))
+    elif type(obj) is _core.Dim:
+        return asarray(int(obj), dtype)
+    elif isinstance(obj, Item):
+        result = obj._constant(dtype or obj._default_dtype)
+    elif type(obj) in (bool, int, float, complex) or _is_list(obj):
+        if copy is False:
+            raise errors.ValueError("asarray: Python numbers cannot become a tensor without a copy")
+        if _is_list(obj) and _holds_tensors(obj):
+            return _cast(_core.stack([asarray(each) for each in obj]), dtype)
+        return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
+    elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
+        result = from_dlpack(obj)
+    else:
+        result = _core.borrow(_of_numbers_only(np.asarray(obj)))
+    converted = _cast(result, dtype)
+    if copy is False and converted.dtype != result.dtype:
+        raise errors.ValueError(f"asarray: {result.dtype} is no {converted.dtype} without a copy")
+    return _own(converted) if copy and converted is result else converted
+
+
+def _own(tensor):
+    """Copies the memory; tensors that are recorded or differentiated never change and are returned as they are."""
+    return tensor._share() if tensor.is_traced or _core._is_followed([tensor]) else tensor._copied()
+
+
+def _cast(tensor, dtype):
+    return tensor if dtype is None or _core.DType(dtype) == tensor.dtype else _core.astype(tensor, dtype)
+
+
+def tensor(data, dtype=None):
+    """Like asarray, but always with memory of its own."""
+    return _own(asarray(data, dtype))
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """A tensor in the memory of another library's array, which shows later changes of the array; with `copy`, in its
+    own memory.
+
+    >>> plait.from_dlpack(np.arange(3.0))
+    [0. 1. 2.] : f64[3]
+    """
+    _device(device)
+    asked = {} if device is None else {"dl_device": (1, 0)}
+    asked |= {} if copy is None else {"copy": copy}
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0), **asked)
+    except builtins.TypeError:  # the library is older than DLPack 1.0
+        capsule = x.__dlpack__()
+    result = _core._from_capsule(capsule, copy is not False)
+    return result._copied() if copy else result
+
+
+def _is_list(data):
+    return isinstance(data, (list, tuple))
+
+
+def _holds_tensors(data):
+    return any(isinstance(each, Tensor) or _is_list(each) and _holds_tensors(each) for each in data)
+
+
+def _of_numbers(data, dtype):
+    """Python numbers get the default dtype of their kind, like scalars in the library."""
+    try:
+        array = np.asarray(data)
+    except builtins.ValueError as error:
+        raise errors.ValueError(f"asarray: {error}") from None
+    _of_numbers_only(array)
+    if dtype is not None:
+        _expect_fits(array, _core.DType(dtype))
+    if dtype is None and array.dtype == np.float64 and not _holds_arrays(data):
+        return array.astype(np.float32)
+    if dtype is None and array.dtype == np.complex128 and not _holds_arrays(data):
+        return array.astype(np.complex64)
+    return array
+
+
+def _of_numbers_only(array):
+    """The array; TypeError if NumPy has no dtype for its contents."""
+    if array.dtype.kind not in "OUS":
+        return array
+    first = array.reshape(-1)[0] if array.size else None
+    if array.dtype.kind == "O" and all(isinstance(each, builtins.int) for each in array.reshape(-1)):
+        number = next((each for each in array.reshape(-1) if not -(2**63) <= each < 2**64), first)
+        raise errors.ValueError.with_hint(f"the integer {number} has more than 64 bits", f"{float(number)!r} is a number of f64")
+    raise errors.TypeError(f"expected numbers, or lists and arrays of them, not {_described(first)}")
+
+
+def _described(value):
+    if value is None or isinstance(value, str):
+        return repr(str(value) if isinstance(value, str) else value)
+    return f"a {type(value).__name__}"
+
+
+def _expect_fits(array, dtype):
+    """ValueError if a number does not fit an integer dtype."""
+    if dtype.kind != "integer" or array.dtype.kind not in "iu" or not array.size:
+        return
+    limits = np.iinfo(dtype.long_name)
+    for number in (array.min(), array.max()):
+        if not limits.min <= int(number) <= limits.max:
+            raise errors.ValueError(f"{number} does not fit into {dtype.name}, whose range is {limits.min} to {limits.max}")
+
+
+def _holds_arrays(data):
+    while _is_list(data) and data:
+        data = data[0]
+    return hasattr(data, "dtype")
+
+
+def _of_bytes(dtype, shape, data, wants_gradient=False):
+    """The contents of a pickle: the bytes in row-major order, perhaps in a separate buffer."""
+    elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
+    made = _core._borrow_as(elements, dtype)._copied()
+    return made.requires_grad() if wants_gradient else made
+
+
+def _wants_gradient(tensor):
+    """True if requires_grad() was called for it, or for a tensor that it depends on; also under no_grad."""
+    if tensor.dtype.kind not in ("floating", "complex"):
+        return False
+    if _core._is_followed([tensor]) or _core._is_followed([_core.zeros(()).requires_grad()]):
+        return _core._is_followed([tensor])
+    try:
+        _core._gradient(tensor, [tensor], _core.ones_like(tensor), False, True, False, [])
+    except errors.ValueError:
+        return False
+    return True
+
+
+def _reduce(tensor, protocol):
+    if tensor.is_traced:
+        raise errors.TypeError("a tensor that is being recorded has no values to pickle: pickle it outside")
+    elements = np.ascontiguousarray(np.asarray(_View(tensor)))
+    data = pickle.PickleBuffer(elements) if protocol >= 5 else elements.tobytes()
+    return _of_bytes, (tensor.dtype, tensor.shape, data, *([True] if _wants_gradient(tensor) else []))
+
+
+def _deepcopy(tensor, memo):
+    return _own(tensor)
+
+
+Tensor.numpy = to_numpy
+Tensor.__reduce_ex__ = _reduce
+Tensor.__copy__ = Tensor._share
+Tensor.__deepcopy__ = _deepcopy
+_core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
+Tensor.__array__ = _array

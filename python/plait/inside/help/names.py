@@ -1,0 +1,58 @@
+"""Suggestions for names that do not exist."""
+
+import sys
+
+from plait import _core, errors
+from plait.inside.later import Later
+
+difflib = Later("difflib")
+peers = Later("plait.inside.help.peers")
+
+
+def nearest(name, names, cutoff=0.6):
+    """The most similar of the names, or None."""
+    found = difflib.get_close_matches(name, names, 1, cutoff)
+    return found[0] if found else None
+
+
+def _public(thing):
+    return [name for name in dir(thing) if not name.startswith("_")]
+
+
+def _missing(message, name, names, said, prefix=""):
+    """An error that names the equivalent in Plait, or the most similar name."""
+    if said is not None:
+        return errors.AttributeError.with_hint(message, said)
+    near = None if name.startswith("_") else nearest(name, names)
+    return errors.AttributeError(message if near is None else f"{message}; did you mean {prefix}{near}?")
+
+
+def of_module(module):
+    """The __getattr__ of a module."""
+
+    def missing(name):
+        said = None if name.startswith("_") else peers.of_module(module, name)
+        raise _missing(f"{module} has no {name!r}", name, _public(sys.modules[module]), said, f"{module}.")
+
+    return _core._boundary(missing)
+
+
+def of_tensor(tensor, name):
+    """Tensor.__getattr__, for attributes of other libraries that Plait does not have."""
+    message, own = f"a tensor has no {name!r}", _public(type(tensor))
+    said = None if name.startswith("_") else peers.of_tensor(name)
+    if said is None and not name.startswith("_") and nearest(name, own) is None:
+        functions = [each for each, value in vars(sys.modules["plait"]).items() if callable(value) and not isinstance(value, type)]
+        near = nearest(name, functions)
+        said = near and f"plait.{near}(x)"
+    raise _missing(message, name, own, said)
+
+
+def of_object(thing, name):
+    """The error of Module.__getattr__ for attributes of modules and optimizers of other libraries. Python itself suggests similar
+    names."""
+    said = None if name.startswith("_") else peers.of_object(thing, name)
+    message = f"{type(thing).__name__} has no {name!r}"
+    error = errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(message, said)
+    error.name, error.obj = name, thing
+    return error

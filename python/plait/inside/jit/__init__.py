@@ -1,0 +1,1 @@
+"""Recording functions once: their arguments, host code and results."""

@@ -1,0 +1,451 @@
+"""Finds the state outside of its arguments that a function's host code can read, by analysing the code of the
+function and of everything that it can call (docs/jit.md)."""
+
+import builtins
+import collections
+import dataclasses
+import functools
+import sys
+import types
+
+from plait import _core
+from plait.inside.jit.host_code import is_library, is_library_class, module_of, names_in
+from plait.inside.jit.host_constants import PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
+from plait.inside.jit.host_effects import is_logger, is_path, method_of_path
+from plait.inside.trees.module import Module
+
+ABSENT = object()
+
+
+def attributes_of(thing):
+    """The dict of its attributes, if it has one."""
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+    return attributes if isinstance(attributes, dict) else None
+
+
+_BAGS = (types.SimpleNamespace,)
+_DESCRIPTORS = (property, staticmethod, classmethod, functools.cached_property, functools.partialmethod, functools.singledispatchmethod)
+_MOST_PLACES = 20_000
+
+
+def unwrapped(value):
+    """The function without the wrapper that removes the package's frames from tracebacks."""
+    return value.__wrapped__ if isinstance(value, _core._Boundary) else value
+
+
+def is_array(value):
+    """True for NumPy arrays and similar ones."""
+    return hasattr(type(value), "__array_interface__")
+
+
+@dataclasses.dataclass
+class Found:
+    """A tree of tensors and constants that was found outside of the arguments."""
+
+    place: int  # index into Reach.places
+    value: object
+
+
+class Reach:
+    """The state outside of its arguments that the host code of a function, and everything that it can call, can read.
+
+    Functions, methods, classes, modules and objects are entered: the values of names that occur in the code found so far are
+    inspected in turn. Everything else is a tree of tensors and constants, or an immutable value (host_constants.py); if it is
+    neither, it is `opaque`."""
+
+    def __init__(self, roots, arguments=(), caches=()):
+        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, in which constants may be entered;
+        `caches`: identities of memoised functions that are being inspected."""
+        self.places = []  # (holder, key, whether it is entered) in order
+        self.values = {}  # Found, by path
+        self.functions = []  # their code may be replaced
+        self.kinds = []  # code and classes, in order: part of the key
+        self.pattern = []  # for each place or container, the number of its object in the order of discovery
+        self.has_own_equality = False  # some object may equal one with other contents
+        self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
+        self.opaque = None  # the reason if it is unknown what the host code reads
+        self.holders = []  # (what, its path): attributes are looked up there by the names below
+        self._names, self._takes_any, self._writers = {}, False, []
+        self._caches, self._has_cache = caches, False
+        self.placed = {}  # numbers of places, by (identity of the holder, key)
+        self._stores, self._met = {}, {}
+        self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
+        self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
+        for path, holder, key in roots:
+            self._add(holder, key, path)
+        for path in arguments:
+            self._enter_parts(arguments[path], path, {})
+        self._settle()
+        if self._has_cache and "cache_info" in self._names:
+            self._note_opaque("a function counts its cache hits (cache_info)")
+        self._note_writers()
+
+    # ---- Places.
+
+    def _add(self, holder, key, path):
+        if (id(holder), key) in self.placed:
+            return
+        if len(self.places) > _MOST_PLACES:
+            self._note_opaque(f"it can reach more than {_MOST_PLACES} values")
+            return
+        self.placed[id(holder), key] = len(self.places)
+        self._alive.append(holder)
+        value = _core._value_at(holder, key, ABSENT)
+        entered = value is not ABSENT and self._enter(value, path)
+        self.places.append((holder, key, entered))
+        if entered:
+            self._note_identity(value)
+        if value is not ABSENT and not entered:
+            place = len(self.places) - 1
+            self.values[self._free(path)] = Found(place, value)
+            self._enter_parts(value, path, {})
+
+    def _enter_or_add(self, value, path):
+        """Inspects a value that has no place of its own: it is entered, or gets a place."""
+        if not self._enter(value, path) and id(value) not in self._given_places and type(value) not in PLAIN:
+            self._given_places.add(id(value))
+            self._add((value,), 0, path)
+
+    def _note_opaque(self, reason):
+        self.opaque = self.opaque or reason
+
+    def _note_writers(self):
+        """Logs and paths that were found by attribute, in code whose line is not known."""
+        for value, path in self._writers if not self.lines else ():
+            method = method_of_path(value, self._names)
+            if is_logger(value) or method:
+                what = "writes a log" if is_logger(value) else f"is a path, whose {method}() may be called"
+                self._note_opaque(f"{path} {what}")
+
+    def _note_identity(self, value):
+        """Notes the identity of an object: host code can see whether two are the same object."""
+        self._alive.append(value)
+        self.pattern.append(self._met.setdefault(id(value), len(self._met)))
+
+    def _free(self, path):
+        """The path, with a number appended if it is already used."""
+        free, number = path, 1
+        while free in self.values:
+            number += 1
+            free = f"{path} ({number})"
+        return free
+
+    def _settle(self):
+        """Looks up each name in each holder, until nothing new is found."""
+        done = None
+        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed))):
+            done = now
+            for holder, path in list(self.holders):
+                _LOOKUPS[_holder_kind(holder)](self, holder, path)
+
+    def attribute_dicts(self):
+        """The attribute dicts of the entered objects: an object with other attributes requires another record."""
+        return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
+                and (own := attributes_of(holder)) is not None]
+
+    def _look_up(self, owner, found, holder, path):
+        """Adds the names that are new for this owner."""
+        for name in found:
+            if (id(owner), name) not in self._looked_up:
+                self._looked_up.add((id(owner), name))
+                self._add(holder, name, f"{path}.{name}" if path else name)
+
+    def _known_names(self, attributes):
+        """Those of these attributes whose names occur in the code."""
+        return [name for name in attributes if name in self._names]
+
+    def _in_object(self, value, path):
+        own = attributes_of(value)
+        if own is not None:
+            takes_any = self._takes_any or _is_read_by_library(type(value))
+            names = [name for name in own if isinstance(name, str)] if takes_any else self._known_names(own)
+            self._look_up(value, [*names, *self._new_names(value, own)], own, path)
+        for cls in type(value).__mro__:
+            slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
+            is_library = is_library_class(cls)
+            if not is_library or is_of_python(cls):
+                self._look_up(value, slots if self._takes_any or is_library else self._known_names(slots), value, path)
+
+    def _new_names(self, value, own):
+        """Attributes that the code may assign to an object which does not have them yet, or whose existence it
+        tests."""
+        classes = [vars(cls) for cls in type(value).__mro__]
+        return [name for name in self._stores if name not in own and not any(name in each for each in classes)]
+
+    def _in_class(self, cls, path):
+        for owner in cls.__mro__:
+            if is_library_class(owner):
+                continue
+            special = [name for name, each in vars(owner).items()
+                       if name.startswith("__") and (callable(each) or hasattr(type(each), "__get__"))
+                       and (name not in _CONSTRUCTORS or cls in self._constructed)]
+            names = [*special, *self._known_names(vars(owner))]
+            # Of each class separately, since super() finds members that a subclass hides.
+            self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
+
+    def _in_module(self, module, path):
+        names = [*self._known_names(vars(module)), *(["__getattr__"] if "__getattr__" in vars(module) else [])]
+        self._look_up(module, names, vars(module), path)
+
+    def _in_function(self, function, path):
+        own = vars(function)
+        self._look_up(function, [*self._known_names(own), *self._new_names(function, own)], own, path)
+
+    # ---- Entering objects.
+
+    def _enter(self, value, path):
+        """True if the value is not a tree but an object whose members are visited."""
+        value = unwrapped(value)
+        if id(value) in self._entered:
+            return self._entered[id(value)]
+        enter = _enter_of(value)
+        if enter is None:
+            return False
+        self._entered[id(value)] = True
+        self._alive.append(value)
+        enter(self, value, path)
+        return True
+
+    def _enter_parts(self, value, path, seen):
+        """Enters the objects in a tree, and the classes of its nodes."""
+        if type(value) in PLAIN or isinstance(value, _core.Tensor):
+            return
+        if id(value) in seen:
+            self._note_identity(value)
+            if not seen[id(value)]:
+                self._note_opaque(f"{path} holds itself")
+            return
+        seen[id(value)] = False  # whether its contents were all inspected
+        children = _core._children(value)
+        if children is None:
+            self._enter_constant(value, path, seen)
+        else:
+            self._enter_node(value, children, path, seen)
+        seen[id(value)] = True
+
+    def _enter_constant(self, value, path, seen):
+        if is_array(value):
+            self._enter_array(value, path)
+        elif isinstance(value, (set, frozenset)):
+            self._enter_members(value, path, seen)
+            self._enter_container(value, path)
+        elif self._enter(value, path):
+            self._note_identity(value)
+        elif is_logger(value) or is_path(value):
+            self._writers.append((value, path))
+        elif (reason := changing_or_none(value)) is not None:
+            self._note_opaque(f"{path} is {reason}")
+
+    def _enter_node(self, value, children, path, seen):
+        if not isinstance(value, tuple):
+            self._note_identity(value)
+        if isinstance(value, dict):
+            self._enter_members(value, path, seen)
+        if type(value) not in (list, tuple, dict):
+            self._enter_class_of(value)
+            self._enter_container(value, path)
+        for name, child in children:
+            self._enter_parts(child, f"{path}.{name}", seen)
+
+    def _enter_members(self, members, path, seen):
+        """The same for elements of sets and keys, which are not part of the tree."""
+        for each in members:
+            is_plain = isinstance(each, tuple) and all(type(part) in PLAIN for part in each)
+            if isinstance(each, _core.Tensor) or (not is_plain and _core._children(each) is not None):
+                self._enter_or_add(each, path)
+            else:
+                self._enter_parts(each, path, seen)
+
+    def _enter_container(self, value, path):
+        """The attributes of an object of a class that is derived from list, dict or set."""
+        if isinstance(value, collections.defaultdict) and value.default_factory is not None:
+            self._enter_or_add(value.default_factory, f"{path}.default_factory")
+        if isinstance(value, (list, tuple, dict, set, frozenset)) and not is_library_class(type(value)):
+            self.holders.append((value, path))
+
+    def _enter_array(self, value, path):
+        reason = array_or_none(value)
+        if reason is not None:
+            self._note_opaque(f"{path} is {reason}")
+        if not is_library_class(type(value)):
+            self._enter_class_of(value)
+            self.holders.append((value, path))
+
+    def _take_names(self, code):
+        names = names_in(code)
+        if names.opaque:
+            self._note_opaque(f"its code uses {names.opaque}, which can reach anything")
+        self._names |= dict.fromkeys(names.attributes)
+        self._stores |= dict.fromkeys((*names.stores, *names.asked))
+        self._takes_any = self._takes_any or names.takes_any
+        return names
+
+    def _enter_function(self, function, path):
+        name = function.__name__
+        for place, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if function.__module__ == "functools" and place in _OF_DISPATCH:
+                continue
+            self._add(cell, None, place if not path else f"{path}.{place}")
+        if is_library(function.__globals__.get("__name__", "")):
+            return  # of library functions only closures are visited
+        names = self._take_names(function.__code__)
+        self.functions.append(function)
+        self.kinds.append(function.__code__)
+        for each in names.globals:
+            self._add(function.__globals__, each, each)
+            if each not in function.__globals__ and each in vars(builtins):
+                self._add(vars(builtins), each, each)
+        for module in names.imports:
+            if module in sys.modules:
+                self._enter(sys.modules[module], module)
+        for i in range(len(function.__defaults__ or ())):
+            self._add(function.__defaults__, i, f"{name}.default {i}")
+        for each in function.__kwdefaults__ or {}:
+            self._add(function.__kwdefaults__, each, f"{name}.default {each}")
+        self.holders.append((function, name))
+        self.lines += names.unsteady(function)
+
+    def _enter_method(self, method, path):
+        self._enter(method.__func__, "")
+        self._add(method, "__self__", "self" if not path else f"{path}.self")
+
+    def _enter_partial(self, partial, path):
+        self._enter_or_add(partial.func, path)
+        if type(partial) is not functools.partial and not is_library_class(type(partial)):
+            self._enter_object(partial, path)
+        for i in range(len(partial.args)):
+            self._add(partial.args, i, f"{path}.args.{i}")
+        for name in partial.keywords:
+            self._add(partial.keywords, name, f"{path}.{name}")
+        self.kinds.append(tuple(partial.keywords))
+
+    def _enter_class(self, cls, path):
+        self._constructed.append(cls)
+        self._add_class(cls)
+
+    def _enter_module(self, module, path):
+        self.holders.append((module, module.__name__))
+
+    def _enter_descriptor(self, descriptor, path):
+        for name in ("fget", "fset", "fdel", "__func__", "func", "dispatcher"):
+            inner = getattr(descriptor, name, None)
+            if inner is not None:
+                self._enter_or_add(inner, path)
+        if isinstance(descriptor, functools.partialmethod):
+            self._add(descriptor, "args", f"{path}.args")
+            self._add(descriptor, "keywords", f"{path}.keywords")
+
+    def _enter_memoised(self, function, path):
+        """Enters a memoised function. Which results it keeps is not visible, so they must depend on its arguments only."""
+        self._has_cache = True
+        self._enter_or_add(function.__wrapped__, path)
+        if id(function) in self._caches:
+            return
+        inner = Reach([(path, (function.__wrapped__,), 0)], caches=(*self._caches, id(function)))
+        changing = [name for name, found in inner.values.items() if not inner._is_steady(found)]
+        if inner.opaque is not None or inner.lines or changing:
+            what = f" and uses {changing[0]}" if changing else ""
+            self._note_opaque(f"{path or function.__name__} caches its results (functools.lru_cache){what}")
+
+    def _is_steady(self, found):
+        """True if the value is a function or class of a library, or a constant in the defaults of a function."""
+        holder = self.places[found.place][0]
+        is_default = isinstance(holder, tuple) and type(found.value) in PLAIN
+        is_function = isinstance(found.value, (type, types.ModuleType, types.BuiltinFunctionType)) or callable(found.value)
+        return is_default or (is_function and is_fixed(found.value))
+
+    def _enter_class_of(self, value):
+        """Enters the class for its methods, except those that create an object."""
+        if _enter_of(type(value)) is not None:
+            self._add_class(type(value))
+
+    def _add_class(self, cls):
+        if any(each is cls for each in self._classes):
+            return
+        self._classes.append(cls)
+        self.kinds.append(cls)
+        self.holders.append((cls, cls.__name__))
+        if not is_library_class(type(cls)):  # a metaclass of the user
+            self._add_class(type(cls))
+
+    def _enter_object(self, value, path):
+        self._enter_class_of(value)
+        self.holders.append((value, path))
+        self.has_own_equality = self.has_own_equality or type(value).__eq__ is not object.__eq__
+        if isinstance(value, BaseException):
+            self._add(value, "args", f"{path}.args")
+        if is_library_class(type(value)):
+            return
+        self._add(value, "__class__", f"{path}.__class__")
+        hidden = hidden_base(type(value))
+        if hidden is not None:
+            self._note_opaque(f"{path} is a {type(value).__name__}, whose contents are not visible as a {hidden.__name__}")
+
+    def _enter_builtin_method(self, method, path):
+        """A method of a list or a dict, for example."""
+        self._add(method, "__self__", path)
+
+    def _enter_jitted(self, jitted, path):
+        self._enter_or_add(jitted._called, path)
+
+    def _enter_own(self, value, path):
+        """Objects of the package that hold functions: custom rules, recursive functions."""
+        own = vars(value)
+        self._look_up(value, [name for name, each in own.items() if callable(each)], own, path)
+
+
+_CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
+_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
+_OF_DISPATCH = {"dispatch_cache", "cache_token"}  # private state of functools.singledispatch
+
+
+def _holder_kind(holder):
+    return (types.FunctionType if isinstance(holder, types.FunctionType) else type if isinstance(holder, type) else
+            types.ModuleType if isinstance(holder, types.ModuleType) else object)
+
+
+def _is_read_by_library(cls):
+    """True if methods outside of the user's code read its attributes."""
+    return any(base is not Module and is_library_class(base) and base.__module__ != "builtins" for base in cls.__mro__)
+
+
+_LOOKUPS = {types.FunctionType: Reach._in_function, type: Reach._in_class, types.ModuleType: Reach._in_module,
+            object: Reach._in_object}
+
+
+def _enter_of(value):
+    """How it is entered; None for trees."""
+    if type(value) in PLAIN or isinstance(value, _core.Tensor):
+        return None
+    if isinstance(value, types.FunctionType):
+        return Reach._enter_function
+    if isinstance(value, types.MethodType):
+        return Reach._enter_method
+    if isinstance(value, functools.partial):
+        return Reach._enter_partial
+    if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+        owner = value.__self__
+        return None if owner is None or isinstance(owner, (types.ModuleType, type)) else Reach._enter_builtin_method
+    if isinstance(value, type):
+        return None if is_library_class(value) else Reach._enter_class
+    if isinstance(value, types.ModuleType):
+        return None if is_library(value.__name__) else Reach._enter_module
+    if isinstance(value, functools._lru_cache_wrapper):
+        return Reach._enter_memoised
+    if isinstance(value, _DESCRIPTORS):
+        return Reach._enter_descriptor
+    if _core._children(value) is not None or is_array(value) or isinstance(value, (set, frozenset)):
+        return None
+    if isinstance(value, _BAGS) or module_of(type(value)) == "argparse":
+        return Reach._enter_object
+    if getattr(type(value), "_is_jitted", False):
+        return Reach._enter_jitted
+    if module_of(type(value)).split(".")[0] == "plait":
+        return Reach._enter_own if hasattr(value, "__dict__") else None
+    if is_library_class(type(value)):
+        is_seen = isinstance(value, BaseException) or (is_of_python(type(value)) and not is_fixed(value))
+        return Reach._enter_object if is_seen else None
+    return Reach._enter_object

@@ -1,0 +1,294 @@
+"""State outside of its arguments that host code changed while it was recorded. It is found by comparing with a
+snapshot. Changes are repeated when the record runs, and undone when the host code has to run once more
+(docs/jit.md)."""
+
+import collections
+import dataclasses
+import types
+
+from plait import _core
+from plait.inside.jit.host_reach import ABSENT, attributes_of
+from plait.inside.jit.settling import settled
+from plait.tree import flatten
+
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, _core.DType)
+
+
+def value_at(place):
+    return _core._value_at(place[0], place[1], ABSENT)
+
+
+def put(holder, key, value):
+    """Stores a value at its key, or removes the key if it is ABSENT."""
+    if isinstance(holder, types.CellType):
+        if value is ABSENT:
+            del holder.cell_contents
+        else:
+            holder.cell_contents = value
+    elif isinstance(holder, dict):
+        if value is ABSENT:
+            holder.pop(key, None)
+        else:
+            holder[key] = value
+    elif isinstance(holder, (list, collections.deque)):
+        holder[key] = value
+    elif attributes_of(holder) is not None and not isinstance(holder, type):
+        put(attributes_of(holder), key, value)
+    elif value is ABSENT:
+        delattr(holder, key)
+    else:
+        setattr(holder, key, value)
+
+
+def contents_of(container):
+    """A shallow copy."""
+    if isinstance(container, (list, set, dict, collections.deque)):
+        return container.copy()
+    return dict(attributes_of(container) or {})
+
+
+def changed_keys(container, before):
+    """Keys, names or indices whose value is another object; None if the change is a different one."""
+    if isinstance(container, set):
+        return [] if container == before else None
+    if isinstance(container, (list, collections.deque)):
+        if len(container) != len(before):
+            return None
+        return [i for i, (now, was) in enumerate(zip(container, before)) if now is not was]
+    now = container if isinstance(container, dict) else attributes_of(container) or {}
+    if [key for key in before if key in now] != [key for key in now if key in before]:
+        return None  # the order differs
+    return [key for key in {**before, **now} if now.get(key, ABSENT) is not before.get(key, ABSENT)]
+
+
+def _restore(container, before):
+    if isinstance(container, (list, collections.deque)):
+        container.clear()
+        container.extend(before)
+    elif isinstance(container, (set, dict)):
+        container.clear()
+        container.update(before)
+    elif attributes_of(container) is not None:
+        _restore(attributes_of(container), before)
+
+
+def _value_of(container, key):
+    if isinstance(container, (list, collections.deque)):
+        return container[key]
+    entries = container if isinstance(container, dict) else attributes_of(container) or {}
+    return entries.get(key, ABSENT)
+
+
+def containers_below(value, names=(), seen=None):
+    """(path of names, container) for each list, dict, set and object with attributes in a tree."""
+    seen = set() if seen is None else seen
+    if type(value) in _CONSTANTS or isinstance(value, _core.Tensor) or id(value) in seen:
+        return
+    seen.add(id(value))
+    children = _core._children(value)
+    if isinstance(value, set) or (children is not None and not isinstance(value, tuple)):
+        yield names, value
+    for name, child in children or ():
+        yield from containers_below(child, (*names, name), seen)
+
+
+def tensors_below(value, names=()):
+    """(path of names, tensor) for each tensor in a tree."""
+    if isinstance(value, _core.Tensor):
+        yield names, value
+    elif type(value) not in _CONSTANTS:
+        for name, child in _core._children(value) or ():
+            yield from tensors_below(child, (*names, name))
+
+
+def _child_at(value, names):
+    for name in names:
+        value = value[name] if isinstance(value, (list, tuple, dict, collections.deque)) else getattr(value, name)
+    return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Write:
+    """A value that host code stored at a place, or at the end of the path `names` from an argument or from the value
+    at a place."""
+
+    place: object  # the index of a place outside, or the name of an argument
+    path: str
+    structure: object = None  # None if it was removed
+    count: int = 0  # of its leaves
+    names: tuple = None  # None for the place itself
+    key: object = None
+    is_content: bool = False  # the contents of a tensor: x[i] = y
+    source: tuple = None  # (place, names) of a tensor that existed before and was moved here
+
+    def value(self, places, call, leaves):
+        """The value to be stored; computed before anything is written."""
+        if self.source is not None:
+            return looked_up(places, call, *self.source)
+        return ABSENT if self.structure is None else self.structure.unflatten(leaves)
+
+    def again(self, places, call, value):
+        if self.names is None:
+            put(*places[self.place][:2], value)
+            return
+        holder = looked_up(places, call, self.place, self.names)
+        if self.is_content:
+            _core._exchange(holder, value)
+        else:
+            put(holder, self.key, value)
+
+
+def looked_up(places, call, place, names):
+    """What is at a place outside, by number, or in an argument, by name, or what names lead to from there."""
+    return _child_at(call.value_at(place) if isinstance(place, str) else value_at(places[place]), names)
+
+
+def source_of(value, reach, arguments):
+    """(place, names) where an object is found outside or in an argument, None where it is not."""
+    for number, place in enumerate(reach.places):
+        if value_at(place) is value:
+            return number, ()
+    trees = [*arguments.items(), *((number, value_at(place)) for number, place in enumerate(reach.places) if not place[2])]
+    for place, tree in trees:
+        names = _names_to(value, tree, (), set())
+        if names is not None:
+            return place, names
+    return None
+
+
+def _names_to(value, tree, names, seen):
+    if tree is value:
+        return names
+    if type(tree) in _CONSTANTS or isinstance(tree, _core.Tensor) or id(tree) in seen:
+        return None
+    seen.add(id(tree))
+    for name, child in _core._children(tree) or ():
+        found = _names_to(value, child, (*names, name), seen)
+        if found is not None:
+            return found
+    return None
+
+
+class Snapshot:
+    """The state that host code can reach, before it runs; `arguments`, by name, are the caller's own objects."""
+
+    def __init__(self, reach, arguments):
+        self._reach = reach
+        self._values = [value_at(place) for place in reach.places]
+        self._containers, self._tensors = [], []
+        for name, value in arguments.items():
+            self._add_tree(name, value)
+        for number, ((_, _, entered), value) in enumerate(zip(reach.places, self._values)):
+            if not entered and value is not ABSENT:
+                self._add_tree(number, value)
+        self._known = {id(each) for each in self._values} | {id(each[0]) for each in self._containers + self._tensors}
+        self._keys = [(attributes, set(attributes)) for attributes in reach.attribute_dicts()]
+
+    def _add_tree(self, place, value):
+        for names, container in containers_below(value):
+            self._containers.append((container, contents_of(container), place, names))
+        self._tensors += [(tensor, tensor._share(), place, names) for names, tensor in tensors_below(value)]
+
+    def restore(self):
+        """Undoes all changes."""
+        for container, before, *_ in self._containers:
+            if changed_keys(container, before) != []:
+                _restore(container, before)
+        for place, before in zip(self._reach.places, self._values):
+            if value_at(place) is not before:
+                put(*place[:2], before)
+        for tensor, content, *_ in self._tensors:
+            _core._exchange(tensor, content)
+
+    def changes(self, lent):
+        """The writes that repeat the changes, with the leaves that they store, or the reason why this is impossible.
+
+        `lent` has the contents of each tensor during the run, by the tensor's identity."""
+        found = _Changes(self._reach, self._tensors, self._known)
+        rebound = {number for number, (place, before) in enumerate(zip(self._reach.places, self._values)) if found.of_place(number, place, before)}
+        for container, *rest in _once(self._containers):
+            found.of_container(container, *rest, rebound)
+        for tensor, content, place, names in _once(self._tensors):
+            now = tensor._share()
+            if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
+                found.add(now, place=place, names=names, is_content=True)
+        for attributes, before in self._keys:
+            found.of_attributes(attributes, before)
+        return found.writes, found.leaves, found.refused
+
+
+def _once(entries):
+    """The first entry of each object: an object at two places is written once."""
+    return {id(entry[0]): entry for entry in reversed(entries)}.values()
+
+
+class _Changes:
+    """Changes by host code, as writes; `refused` is the reason if they cannot be repeated."""
+
+    def __init__(self, reach, tensors, known):
+        self.writes, self.leaves, self.refused = [], [], None
+        self._reach, self._known = reach, known
+        self._moved = set()  # containers that some write stores; each may be stored only once
+        self._sources = {id(tensor): (place, names) for tensor, _, place, names in reversed(tensors)}
+        self._paths = {found.place: path for path, found in reach.values.items()}
+
+    def of_place(self, number, place, before):
+        """True if the place has another value."""
+        now = value_at(place)
+        if now is before or isinstance(place[0], tuple):
+            return False
+        plain = settled(now)
+        if plain is not now:
+            put(*place[:2], plain)
+        self.add(plain, place=number)
+        return True
+
+    def of_container(self, container, before, place, names, rebound):
+        changed = changed_keys(container, before)
+        if changed == []:
+            return
+        settled(container)
+        if changed is None or place in rebound:
+            self.refused = self.refused or f"{self._path_of(place, names)} is changed in place"
+            return
+        for key in changed:
+            self.add(_value_of(container, key), place=place, names=names, key=key)
+
+    def of_attributes(self, attributes, before):
+        added = [key for key in attributes if key not in before and (id(attributes), key) not in self._reach.placed]
+        if added:
+            settled(attributes)
+            self.refused = self.refused or f"{added[0]} is a new attribute"
+
+    def add(self, value, place, names=None, key=None, is_content=False):
+        path = self._path_of(place, names or (), *([] if key is None else [key]))
+        where = {"place": place, "path": path, "names": names, "key": key, "is_content": is_content}
+        if value is ABSENT:
+            self.writes.append(Write(**where))
+        elif id(value) in self._sources and not is_content:
+            self.writes.append(Write(source=self._sources[id(value)], **where))
+        else:
+            reason = self._unwritable(value)
+            self.refused = self.refused or (reason and f"{path} becomes {reason}")
+            found, structure = flatten(value)
+            self.leaves += found
+            self.writes.append(Write(structure=structure, count=len(found), **where))
+
+    def _path_of(self, place, names, *key):
+        first = place if isinstance(place, str) else self._paths.get(place, str(self._reach.places[place][1]))
+        return ".".join([first, *map(str, names), *map(str, key)])
+
+    def _unwritable(self, value):
+        """The reason if the value cannot be created again at each call."""
+        if isinstance(value, _core.Tensor) or type(value) in _CONSTANTS:
+            return None
+        children = _core._children(value)
+        if children is None:
+            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+            is_fixed = is_fixed and not any(getattr(value, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__"))
+            return None if is_fixed else f"a {type(value).__name__}"
+        if not isinstance(value, tuple):
+            if id(value) in self._known or id(value) in self._moved:
+                return f"a {type(value).__name__} that is at two places"
+            self._moved.add(id(value))
+        return next(filter(None, (self._unwritable(child) for _, child in children)), None)

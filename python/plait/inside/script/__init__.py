@@ -1,0 +1,1 @@
+"""Python's own branches and loops as those of programs."""

@@ -1,0 +1,229 @@
+"""The values of variables while a scripted function is recorded, and checks for changes that cannot be recorded."""
+
+import collections
+import threading
+import types
+
+from plait import _core, errors
+from plait._core import Tensor
+from plait.inside.arrays.interop import asarray
+from plait.inside.jit.host_code import module_of
+
+_NUMBERS = (bool, int, float, complex)
+_MOST_UNROLLED = 16  # remaining steps of a range if a tensor decides whether there are more
+_MOST_ROUNDS = 12
+
+
+class _State(threading.local):
+    depth = 0  # the number of nested branches and steps that are being recorded
+    floating = None  # the dtype of floats that differ between paths
+
+    def __init__(self):
+        self.running = []
+
+
+_state = _State()
+
+
+def _error(kind, message, place, hint):
+    error = kind(f"{kind.__name__}: {message}, at {place}\n  hint: {hint}")
+    error.message, error.hint, error.location = message, hint, place
+    return error
+
+
+class _Unbound:
+    """The value of an unassigned variable."""
+
+    def __repr__(self):
+        return "no value"
+
+
+_UNBOUND = _Unbound()
+
+
+class _Lost:
+    """The value of a variable that differs incompatibly between two paths; using it is an error."""
+
+    def __init__(self, kind, message, place, hint):
+        self._given = kind, message, place, hint
+
+    def error(self):
+        return _error(*self._given)
+
+
+class _Again(BaseException):
+    """Raised to restart the recording."""
+
+    def __init__(self, owner):
+        self.owner = owner
+
+
+# ---- Values of variables: numbers and tensors in a tree.
+
+
+def _spread(value):
+    """The numbers and tensors of a tree, and the structure of everything else."""
+    return _core._flatten(value, numbers=True)
+
+
+def _is_number(leaf):
+    return type(leaf) in _NUMBERS
+
+
+def _as_leaf(leaf):
+    return leaf if _is_number(leaf) or isinstance(leaf, Tensor) else asarray(leaf)
+
+
+def _are_same(a, b):
+    """True if two leaves are interchangeable."""
+    return a is b or (_is_number(a) and type(a) is type(b) and repr(a) == repr(b))
+
+
+def _text(value):
+    """A value as a message shows it."""
+    if isinstance(value, Tensor):
+        return f"{value.dtype}[{', '.join(str(each) for each in value.shape)}]"
+    if _is_number(value) or value is None or isinstance(value, str):
+        return repr(value)
+    if value is _UNBOUND:
+        return "without a value"
+    if isinstance(value, _Lost):
+        return "of two kinds"
+    leaves, _ = _spread(value)
+    return f"a {type(value).__name__}" + (f" of {', '.join(_text(each) for each in leaves[:6])}" if leaves else "")
+
+
+def _default_dtype(*kinds):
+    kind = max(kinds, key=_NUMBERS.index)
+    floating = _state.floating or _core.f32
+    if kind is complex:
+        return _core.c128 if floating == _core.f64 else _core.c64
+    return {bool: _core.boolean, int: _core.i64, float: floating}[kind]
+
+
+def _common(a, b):
+    """(dtype, shape) that two leaves, either of them a number, can both have; None if there is none."""
+    if _is_number(a) and _is_number(b):
+        return _default_dtype(type(a), type(b)), ()
+    if _is_number(a) or _is_number(b):
+        number, tensor = (a, b) if _is_number(a) else (b, a)
+        return _core.promote(tensor.dtype, type(number)), tuple(tensor.shape)
+    fits = a.dtype == b.dtype and a.ndim == b.ndim and all(p == q for p, q in zip(a.shape, b.shape))
+    return (a.dtype, tuple(a.shape)) if fits else None
+
+
+def _as(leaf, dtype, shape):
+    tensor = asarray(leaf, dtype)
+    return _core.broadcast_to(tensor, shape) if shape and not tensor.ndim else tensor
+
+
+def _type_of(leaf):
+    return (leaf.dtype, tuple(leaf.shape))
+
+
+# ---- Changes that are refused where a tensor decides.
+
+
+_PLAIN = (*_NUMBERS, str, bytes, type(None), Tensor, types.ModuleType, types.BuiltinFunctionType, type)
+
+
+def _contents(value):
+    """The contents of a mutable object; None for anything else."""
+    if isinstance(value, dict):
+        return [part for pair in value.items() for part in pair]
+    if isinstance(value, (list, set, collections.deque)):
+        return list(value)
+    if isinstance(value, (tuple, *_PLAIN)) or not hasattr(value, "__dict__"):
+        return None
+    if module_of(type(value)).split(".")[0] in ("builtins", "plait", "numpy") or isinstance(value, types.FunctionType):
+        return None
+    return [part for pair in vars(value).items() for part in pair]
+
+
+class _Watch:
+    """A snapshot of the lists, dicts, sets and objects that a function can reach."""
+
+    def __init__(self, function):
+        self._seen = {}
+        self._look_at_function(function, 0)
+
+    def _look_at_function(self, function, depth):
+        if id(function) in self._seen:
+            return
+        self._seen[id(function)] = (function, "", None)
+        is_own = str(function.__globals__.get("__name__")).startswith("plait.inside.script.")
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:  # empty
+                continue
+            if not is_own:
+                self._look_at(name, value, depth)
+            elif isinstance(value, types.FunctionType):
+                self._look_at_function(value, depth)
+        if is_own:
+            return
+        for name in function.__code__.co_names:
+            value = function.__globals__.get(name)
+            if isinstance(value, (list, dict, set, collections.deque)):
+                self._look_at(name, value, depth)
+
+    def _look_at(self, path, value, depth):
+        if depth > 4 or len(self._seen) > 5000 or isinstance(value, _PLAIN) or id(value) in self._seen:
+            return
+        if isinstance(value, types.FunctionType):
+            if module_of(value).split(".")[0] not in ("plait", "numpy"):
+                self._look_at_function(value, depth + 1)
+            return
+        contents = _contents(value)
+        if contents is not None:
+            self._seen[id(value)] = (value, path, contents)
+        for each in value if isinstance(value, tuple) else contents or ():
+            self._look_at(path, each, depth + 1)
+
+    def check(self, site):
+        for value, path, before in self._seen.values():
+            if before is None:
+                continue
+            now = _contents(value)
+            if len(now) == len(before) and all(a is b for a, b in zip(now, before)):
+                continue
+            new = now[len(before):]
+            is_cache = not isinstance(value, (list, set, collections.deque)) and all(a is b for a, b in zip(now, before))
+            if is_cache and not any(isinstance(leaf, Tensor) for each in new for leaf in _spread(each)[0]):
+                continue
+            kind = type(value).__name__
+            what = f"{path} is a {kind}" if path == "self" or _core._children(value) is not None else f"a {kind} that {path} leads to"
+            what = what if isinstance(value, (list, dict, set, collections.deque)) else f"an attribute of {path}, a {kind},"
+            joint = ", and is" if what.startswith(path) else " is"
+            raise _error(errors.TypeError, f"{what}{joint} changed where a tensor decides how often that happens ({site.text})",
+                         site.place, "it would happen once, while the program is recorded: put tensors into variables, write into one "
+                         "by out[i] = ..., or collect the results of steps with plait.scan or plait.map")
+
+
+class _Region:
+    """Active while a branch or a step is recorded."""
+
+    def __init__(self, site, function):
+        self._site, self._function = site, function
+
+    def __enter__(self):
+        self._watch = _Watch(self._function)
+        _state.depth += 1
+
+    def __exit__(self, kind, *_):
+        _state.depth -= 1
+        if kind is None:
+            self._watch.check(self._site)
+
+
+def _truth(test, place):
+    """A Python bool, or a bool[] that is being recorded."""
+    if not isinstance(test, Tensor) or not _core._is_staging():
+        return bool(test)
+    if test.ndim:
+        if test.size != 1:
+            raise _error(errors.TypeError, f"a condition is {_text(test)}, expected one truth value", place,
+                         "reduce it by plait.all or plait.any, or choose by element with plait.where")
+        test = _core.reshape(test, ())
+    return test if test.dtype == _core.boolean else test != 0

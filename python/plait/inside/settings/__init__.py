@@ -1,0 +1,1 @@
+"""Settings that apply within a `with` block or a decorated function."""

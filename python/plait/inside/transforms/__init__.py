@@ -1,0 +1,1 @@
+"""Functions of functions: derivatives, batches, control flow, programs."""

@@ -1,0 +1,247 @@
+"""Branches and loops on trees of tensors. Without a trace they run as Python code; in a trace they are instructions."""
+
+import functools
+
+from plait import _core, errors
+from plait.inside.arrays.interop import asarray
+from plait.inside.transforms.derivatives import _results, _tensors, _with_tensors, pair_of
+from plait.inside.trees.module import holds_module
+from plait.inside.trees.sharing import distinct
+
+
+class _Results:
+    """The results of several functions (branches, steps), which must have the same structure."""
+
+    def __init__(self, what):
+        self.what, self.structure = what, None
+
+    def leaves(self, result):
+        leaves, structure = _results(result)
+        if self.structure is None:
+            self.structure = structure
+        elif structure != self.structure:
+            raise errors.TypeError(f"{self.what} return different trees: {self.structure} and {structure}")
+        return leaves
+
+    def tree(self, leaves):
+        return self.structure.unflatten(leaves)
+
+
+def cond(predicate, then, otherwise, *operands):
+    """then(*operands) if the predicate, a bool[], is true, else otherwise(*operands).
+
+    >>> plait.cond(plait.tensor(3.0) > 2, lambda x: x * 2, lambda x: -x, plait.tensor(5.0))
+    10. : f32[]
+    """
+    leaves, structure = _tensors(_with_tensors(operands))
+    results = _Results("cond: the branches")
+
+    once = distinct(leaves)
+
+    def branch(function):
+        return lambda given: results.leaves(function(*structure.unflatten(once.spread(given))))
+
+    return results.tree(_core._cond(asarray(predicate), branch(then), branch(otherwise), once.values))
+
+
+def switch(index, branches, *operands):
+    """branches[index](*operands); IndexError if the index is out of range.
+
+    >>> plait.switch(plait.tensor(1), [plait.sin, plait.square, plait.exp], plait.tensor(3.0))
+    9. : f32[]
+    """
+    leaves, structure = _tensors(_with_tensors(operands))
+    results = _Results("switch: the branches")
+
+    def branch(function):
+        return lambda given: results.leaves(function(*structure.unflatten(given)))
+
+    return results.tree(_core._switch(asarray(index), [branch(each) for each in branches], leaves))
+
+
+def checkpoints(every=None, memory=None):
+    """For loops: the backward pass keeps the carry of every `every`-th step only, and recomputes the others. `memory`:
+    keeps as many carries as fit into that many bytes. With neither, about the square root of n are kept for n steps.
+
+    >>> x = plait.tensor(1.0)
+    >>> plait.grad(lambda x: plait.for_loop(0, 100, lambda i, h: plait.sin(h), x, plait.checkpoints(every=10)))(x)
+    0.00369862 : f32[]
+    """
+    return _core._checkpoints(every, memory)
+
+
+def while_loop(test, body, initial, checkpoints=None):
+    """body(...body(initial)), as long as test(carry) is true. A carry keeps its structure, dtypes and ranks; its sizes
+    may change from step to step, and the test may read them: lambda x: x.shape[0] > 1.
+
+    >>> plait.while_loop(lambda x: x < 100, lambda x: x * 2, plait.tensor(3))
+    192 : i64[]
+    """
+    leaves, structure = _results(initial)
+    results = _Results("while_loop: the initial carry and the body")
+    results.structure = structure
+
+    def loop(carry):
+        def truth(given):
+            return [asarray(test(results.tree(carry.spread(given))))]
+
+        def step(given):
+            return carry.distinct_of(results.leaves(body(results.tree(carry.spread(given)))))
+
+        return results.tree(carry.spread(_core._while(truth, step, carry.values, checkpoints)))
+
+    return _with_tied(loop, leaves, initial)
+
+
+def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None, unroll=1):
+    """Calls body(carry, slice), which returns (carry, output), for each slice along the first axis; returns the last
+    carry, whose type must stay the same, and all outputs stacked. `length` is needed if nothing is stacked. In programs
+    `unroll` steps are unrolled into one step of the loop.
+
+    >>> plait.scan(lambda total, x: (total + x, total * x), plait.tensor(0.0), plait.tensor([1.0, 2.0, 3.0]))
+    (6. : f32[], [0. 2. 9.] : f32[3])
+    """
+    carries, carry_structure = _results(initial)
+    slices, slice_structure = _tensors(_with_tensors((stacked,))[0])
+    results = _Results("scan: the steps")
+
+    def loop(carry):
+        count = len(carry.values)
+
+        def step(given):
+            before = carry_structure.unflatten(carry.spread(given[:count]))
+            each = slice_structure.unflatten(given[count:])
+            leaves = results.leaves(tuple(pair_of(body(before, each), "scan: expected a body that returns (carry, output)")))
+            return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
+
+        given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
+        return results.tree(carry.spread(given[:count]) + given[count:])
+
+    return _with_tied(loop, carries, initial)
+
+
+class _ComeApart(BaseException):
+    """Raised if tensors of a carry that were one tensor are different tensors after a step."""
+
+
+class _Carry:
+    """The carry of a loop. With is_tied, a tensor that is at several places of a Module is carried once."""
+
+    def __init__(self, leaves, is_tied):
+        self._once = distinct(leaves) if is_tied else None
+        self.values = self._once.values if is_tied else leaves
+
+    def spread(self, values):
+        return values if self._once is None else self._once.spread(values)
+
+    def distinct_of(self, leaves):
+        if self._once is None:
+            return leaves
+        values = {place: leaf for place, leaf in zip(self._once.places, leaves)}
+        if any(values[place] is not leaf for place, leaf in zip(self._once.places, leaves)):
+            raise _ComeApart
+        return [values[i] for i in range(len(self.values))]
+
+
+def _with_tied(loop, leaves, initial):
+    """loop(carry), with tied weights of Modules carried once, as long as the body keeps them tied."""
+    carry = _Carry(leaves, True)
+    if len(carry.values) < len(leaves) and holds_module(initial):
+        try:
+            return loop(carry)
+        except _ComeApart:
+            pass
+    return loop(_Carry(leaves, False))
+
+
+def for_loop(first, end, body, initial, checkpoints=None):
+    """carry = body(i, carry) for each i from `first` up to but excluding `end`; returns the last carry.
+
+    >>> plait.for_loop(1, 6, lambda i, product: product * i, plait.tensor(1))
+    120 : i64[]
+    """
+    if any(isinstance(bound, _core.Tensor) and bound.is_traced for bound in (first, end)):
+        first, end = _bounds(first, end)
+        return while_loop(lambda carry: carry[0] < end, lambda carry: (carry[0] + 1, body(carry[0], carry[1])), (first, initial),
+                          checkpoints)[1]
+    counted = _core.arange(first, end)
+    return scan(lambda carry, i: (body(i, carry), ()), initial, counted, checkpoints=checkpoints)[0]
+
+
+def _bounds(*bounds):
+    """Bounds of a loop whose number of steps is known only when it runs."""
+    bounds = [asarray(bound) for bound in bounds]
+    for bound in bounds:
+        if bound.ndim or bound.dtype.kind != "integer":
+            raise errors.TypeError(f"for_loop: a bound is {bound.dtype.name}{list(bound.shape)}, expected an integer")
+    return [_core.astype(bound, _core.i64) for bound in bounds]
+
+
+def associative_scan(function, elements, axis=0, reverse=False):
+    """Prefix scan of an associative function along an axis: function(a, b) receives many pairs together. With
+    `reverse` it begins at the last element, and b comes before a in `elements`, as in JAX.
+
+    >>> plait.associative_scan(plait.add, plait.tensor([1.0, 2.0, 3.0]))
+    [1. 3. 6.] : f32[3]
+    """
+    leaves, structure = _tensors(_with_tensors((elements,))[0])
+    results = _Results("associative_scan: the elements and the function")
+    results.structure = structure
+
+    def joined(given):
+        half = len(given) // 2
+        return results.leaves(function(results.tree(given[:half]), results.tree(given[half:])))
+
+    return results.tree(_core._associative_scan(joined, leaves, axis, reverse))
+
+
+class Recursive:
+    """The result of `recursive`."""
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = _core._recursive_name(getattr(function, "__name__", "recursive"))
+        self._structures = []  # of the arguments, in the order of first use
+
+    def __call__(self, *arguments):
+        if not _core._is_staging():
+            return self._function(*arguments)
+        leaves, structure = _tensors(_with_tensors(arguments))
+
+        def on_leaves(given):
+            return _tensors(self._function(*structure.unflatten(given)))
+
+        given, found = _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves)
+        return found.unflatten(given)
+
+    def _number_of(self, structure):
+        for number, known in enumerate(self._structures):
+            if known == structure:
+                return number
+        self._structures.append(structure)
+        return len(self._structures) - 1
+
+
+def recursive(function):
+    """The function, which may call itself by its name, and other recursive functions. Without a trace it runs as Python
+    code. In a trace it becomes one function of the program, which recurses as deep as its values require; the types of
+    its results are taken from a branch of a `cond` that does not recurse.
+
+    >>> @plait.recursive
+    ... def factorial(n):
+    ...     return plait.cond(n <= 1, plait.ones_like, lambda n: n * factorial(n - 1), n)
+    >>> plait.jit(factorial)(plait.tensor(5))
+    120 : i64[]
+    """
+    return Recursive(function)
+
+
+def map(function, stacked):  # noqa: A001: as in other libraries
+    """The function applied to each slice along the first axis, one after the other; the results are stacked.
+
+    >>> plait.map(lambda row: row / plait.sum(row), plait.tensor([[1.0, 3.0], [2.0, 2.0]]))
+    [[0.25 0.75]
+     [0.5  0.5 ]] : f32[2, 2]
+    """
+    return scan(lambda nothing, each: (nothing, function(each)), (), stacked)[1]

@@ -1,0 +1,52 @@
+"""Functions whose inner values are computed again for a backward pass."""
+
+import functools
+
+from plait import _core
+from plait.inside.transforms.applied import Applied, How, is_tree
+from plait.inside.transforms.derivatives import _tensors
+from plait.inside.trees.given import Handed
+from plait.inside.trees.sharing import distinct
+
+
+def remat(function=None, *, policy="nothing", names=()):
+    """The function, whose inner values are computed again when a derivative needs them, instead of being kept. Of a
+    Module it is a tree, whose weights are those of the Module.
+
+    policy="dots" keeps the results of products, policy="names" the values that checkpoint_name(x, name) marked with one
+    of the names, "everything" all values. Operations are recomputed; Python code runs once. Also a decorator.
+
+    >>> plait.grad(plait.remat(lambda x: plait.sum(plait.sin(plait.sin(x)))))(plait.tensor([0.0, 1.0]))
+    [1.         0.36003947] : f32[2]
+    """
+    if function is None:
+        return functools.partial(remat, policy=policy, names=names)
+    if is_tree(function):
+        return Applied(function, How("remat", _remat_of_tree, {"policy": policy, "names": tuple(names)}))
+
+    @functools.wraps(function)
+    def rematerialised(*arguments, **keywords):
+        return _remat(function, arguments, keywords, policy, names)
+
+    return rematerialised
+
+
+def _remat_of_tree(tree, arguments, keywords, policy, names):
+    return _remat(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, policy, names)
+
+
+def _remat(function, arguments, keywords, policy, names):
+    leaves, structure = _tensors(arguments)
+    once, structures = distinct(leaves), []
+
+    def of_list(given):
+        handed = Handed(structure, once.spread(given))
+        result = function(*handed.tree, **keywords)
+        handed.expect_unchanged("remat", result)
+        results, found = _tensors(result)
+        structures.append((found, distinct(results)))
+        return structures[-1][1].values
+
+    results = _core._remat(of_list, once.values, policy, list(names))
+    found, once_found = structures[0]
+    return found.unflatten(once_found.spread(results))

@@ -1,0 +1,1 @@
+"""Trees of tensors: models, their buffers, and checks of arguments."""

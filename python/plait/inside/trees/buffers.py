@@ -1,0 +1,106 @@
+"""Buffers: tensors of a model that are not trained."""
+
+from plait import _core, errors
+
+_MARK = "_buffers"  # the attribute of a Module that has their names
+
+
+class Buffer:
+    """Marks an attribute of a Module as not trained: a mask, a table, running statistics, a frozen model. The attribute
+    is x itself, a tensor or a tree of tensors, and is part of the model except for training: `grad` and `value_and_grad`
+    return None for it, and optimizers do not change it. What is assigned to the name later is a buffer too.
+
+    >>> class Masked(plait.Module):
+    ...     def __init__(self):
+    ...         self.weight, self.mask = plait.ones(2), plait.nn.Buffer(plait.tensor([1.0, 0.0]))
+    >>> gradient = plait.grad(lambda model: plait.sum(model.weight * model.mask))(Masked())
+    >>> gradient.weight, gradient.mask
+    ([1. 0.] : f32[2], None)
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Names(frozenset):
+    """The names of a Module's buffers."""
+
+    __slots__ = ()
+
+
+NONE = Names()
+
+
+def set_attribute(module, name, value):
+    """Module.__setattr__: marks buffers."""
+    if type(value) is Buffer:
+        _mark(module, name)
+        value = _tensors_in(value.value)
+    elif type(value) is not _core.Tensor and _is_of_arrays(module, name, value):
+        _mark(module, name)
+    elif name in module._buffers and _arrays(vars(module).get(name)):  # a buffer as long as it is a NumPy array
+        _unmark(module, name)
+    object.__setattr__(module, name, value)
+
+
+def delete_attribute(module, name):
+    """Module.__delattr__."""
+    object.__delattr__(module, name)
+    if name in module._buffers:
+        _unmark(module, name)
+
+
+def _mark(module, name):
+    object.__setattr__(module, _MARK, Names(module._buffers | {name}))
+
+
+def _unmark(module, name):
+    names = Names(module._buffers - {name})
+    object.__setattr__(module, _MARK, names) if names else object.__delattr__(module, _MARK)
+
+
+def _tensors_in(tree):
+    """The tree, with tensors instead of NumPy arrays and numbers."""
+    from plait.inside.arrays.interop import asarray
+
+    leaves, structure = _core._flatten(tree, numbers=_core._children(tree) is None)
+    return structure.unflatten([asarray(leaf) for leaf in leaves])
+
+
+def _arrays(value):
+    """The leaves that are arrays of other libraries."""
+    return [leaf for leaf in _core._flatten(value)[0] if not isinstance(leaf, _core.Tensor)]
+
+
+def _is_of_arrays(module, name, value):
+    """True if its leaves are NumPy arrays, alone or in a list, a tuple or a dict: they are constant."""
+    if type(value) not in (list, tuple, dict) and not hasattr(value, "__array_interface__"):
+        return False
+    leaves, structure = _core._flatten(value)
+    what = f"{type(module).__name__}.{name}"
+    if any(type(each) is Buffer for _, each in structure._objects()):
+        raise errors.TypeError.with_hint(f"{what} has a Buffer inside of a {type(value).__name__}",
+                                         f"mark all of it: self.{name} = plait.nn.Buffer([x, y])")
+    found = _arrays(value)
+    if found and len(found) < len(leaves):
+        path = next(path for path, leaf in zip(structure.paths, leaves) if not isinstance(leaf, _core.Tensor))
+        raise errors.TypeError.with_hint(
+            f"{what} has NumPy arrays, which are constant, beside tensors, which are trained: {path} is one",
+            "plait.asarray(a) makes it a weight; store constants in a separate attribute")
+    return bool(found)
+
+
+def of_structure(structure):
+    """For each leaf of a tree, whether it is a buffer of a Module."""
+    marked = {f"{path.removesuffix(_MARK)}{name}" for path, value in structure._objects() if type(value) is Names for name in value}
+    if not marked:
+        return [False] * len(structure)
+    return [_is_below(marked, path) for path in structure.paths]
+
+
+def _is_below(marked, path):
+    while path and path not in marked:
+        path = path.rpartition(".")[0]
+    return bool(path)

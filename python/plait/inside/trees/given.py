@@ -1,0 +1,220 @@
+"""Checks of the arguments that transforms and optimizers pass to functions: they must be trees, and must not be
+changed."""
+
+import functools
+import types
+
+from plait import _core, errors
+from plait.inside.jit.host_code import is_library, module_of
+from plait.inside.jit.host_constants import PLAIN
+from plait.inside.trees.buffers import Names, of_structure
+from plait.inside.trees.module import Module, holds_module
+from plait.inside.trees.roles import is_parameter
+from plait.tree import leaves_with_paths, structure
+
+
+def expect_tree(what, tree, form=None):
+    """TypeError if something in the tree is not a tree, but holds tensors that could be trained: an object, or a function.
+    They would count as constants."""
+    _Keepers(tree).expect_none(what, _core._flatten(tree)[1] if form is None else form)
+
+
+class _Keepers:
+    """Constants of a tree that hold tensors."""
+
+    def __init__(self, tree):
+        self._tree, self._own, self._seen = tree, None, []
+
+    def expect_none(self, what, form, only_weights=False):
+        """Refuses objects that hold tensors. With `only_weights`, as in a function, other tensors are like literals in the code."""
+        for path, value in form._objects():
+            if type(value) is Names or any(value is each for each in self._seen):
+                continue
+            self._seen.append(value)
+            place = f"{what}{path and '.' + path}"
+            kept = kept_by_function(value)
+            if kept is not None:
+                self._expect_no_weights(place, value, kept)
+            elif not only_weights:
+                self._expect_no_tensors(place, value)
+
+    def _expect_no_tensors(self, place, value):
+        inside, name = _attributes(value), type(value).__name__
+        names = [path for path, leaf in leaves_with_paths(inside) if _is_trainable(leaf)]
+        if names:
+            raise errors.TypeError(f"{place} is a {name}, which is not a tree: its tensors ({_listed(names)}) would count as constants\n"
+                                   f"  hint: write class {name}(plait.Module) or plait.tree.register({name}), or keep it outside of the model")
+        self.expect_none(place, structure(inside))
+
+    def _expect_no_weights(self, place, function, kept):
+        leaves, form = _core._flatten(kept)
+        names = [path for path, leaf, is_weight in zip(form.paths, leaves, self._in_modules(kept)) if is_weight or self._is_weight(leaf)]
+        if not names:
+            return self.expect_none(place, form, only_weights=True)
+        name = getattr(function, "__name__", type(function).__name__)
+        if hasattr(function, "__self__") and isinstance(kept["self"], Module):
+            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ instead of storing it"
+            names = [each.removeprefix("self.") for each in names]
+        else:
+            what = f"is the function {name}"
+            way = ("write a method instead, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is "
+                   "not trained")
+        raise errors.TypeError.with_hint(f"{place} {what}: the weights that it holds ({_listed(names)}) would count as constants, and not be "
+                                         "trained", way)
+
+    @staticmethod
+    def _in_modules(kept):
+        """For each leaf that a function holds, whether a Module trains it."""
+        found = []
+        for value in kept.values():
+            leaves, form = _core._flatten(value)
+            is_model = holds_module(value)
+            found += [is_model and _is_trainable(leaf) and not is_buffer for leaf, is_buffer in zip(leaves, of_structure(form))]
+        return found
+
+    def _is_weight(self, leaf):
+        """True if it is part of the tree, or is known to an optimizer."""
+        if self._own is None:
+            self._own = {id(each) for each in _core._flatten(self._tree)[0]}
+        return _is_trainable(leaf) and (id(leaf) in self._own or is_parameter(leaf))
+
+
+def _is_trainable(leaf):
+    return isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex")
+
+
+def _listed(names):
+    return f"{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
+
+
+def kept_by_function(value):
+    """The values that a function holds besides its code, by name: its closure and its defaults, and the object of a method. None
+    if it is not a function."""
+    value = getattr(value, "__wrapped__", value) if isinstance(value, _core._Boundary) else value
+    if isinstance(value, types.MethodType) or getattr(type(value), "_is_bound", False):
+        owner = value.__self__
+        return {"self": owner if _core._children(owner) is not None or isinstance(owner, _core.Tensor) else _attributes(owner)}
+    if getattr(type(value), "_is_jitted", False):
+        return kept_by_function(value._called) or {}
+    if isinstance(value, types.FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or ())
+        defaults = enumerate(value.__defaults__ or ())
+        return ({name: cell.cell_contents for name, cell in cells if _is_filled(cell)} | {f"default {i}": each for i, each in defaults}
+                | dict(value.__kwdefaults__ or {}))
+    if callable(value) and module_of(type(value)).split(".")[0] == "plait":
+        return {name: each for name, each in vars(value).items() if callable(each)} if hasattr(value, "__dict__") else {}
+    return None
+
+
+def _is_filled(cell):
+    try:
+        cell.cell_contents
+    except ValueError:  # a variable without a value yet
+        return False
+    return True
+
+
+def expect_no_leaks(what, result):
+    """TypeError if an object that is not a tree holds recorded tensors, which are invalid after the recording."""
+    if type(result) is not _core.Tensor:
+        _expect_no_leaks(what, "the result", result, set())
+
+
+def _expect_no_leaks(what, path, value, seen, holder=None):
+    if isinstance(value, _core.Tensor):
+        if holder is not None and value.is_traced and not _core._is_known(value):
+            place, name, hint = holder
+            raise errors.TypeError(f"{what}: {place} is a {name}, which is not a tree: it holds a tensor that is being recorded ({path}), which "
+                                   f"is invalid afterwards\n  hint: {hint}")
+        return
+    if type(value) in _PLAIN or id(value) in seen:
+        return
+    seen.add(id(value))
+    children = _core._children(value)
+    if children is None:
+        children = _held_by(value)
+        holder = holder or (path, type(value).__name__, _way_out(value))
+    for name, child in children:
+        _expect_no_leaks(what, f"{path}.{name}", child, seen, holder)
+
+
+_PLAIN = frozenset((*PLAIN, type))
+
+
+def _held_by(value):
+    """(name, value) of the contents of an object, a function or a set."""
+    value = value.__wrapped__ if isinstance(value, _core._Boundary) else value
+    if isinstance(value, types.FunctionType):
+        cells = [(name, cell) for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()) if cell != types.CellType()]
+        return [*((name, cell.cell_contents) for name, cell in cells), *enumerate(value.__defaults__ or ())]
+    if isinstance(value, types.MethodType):
+        return [("__self__", value.__self__)]
+    if isinstance(value, functools.partial):
+        return [("func", value.func), *enumerate(value.args), *value.keywords.items()]
+    found = dict(getattr(value, "__dict__", ())) if module_of(type(value)).split(".")[0] == "plait" else _attributes(value)
+    return enumerate(found) if isinstance(found, list) else found.items()
+
+
+def _way_out(value):
+    name = type(value).__name__
+    if isinstance(value, (set, frozenset)):
+        return "return a list or a tuple"
+    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+        return "return the tensors themselves, and create the function from them outside"
+    return f"write class {name}(plait.Module) or plait.tree.register({name}), or return a tuple"
+
+
+class Handed:
+    """A copy of a tree with new leaves, as a function receives it. Changes that the function makes to its lists,
+    dicts and objects are lost unless it returns them."""
+
+    def __init__(self, form, leaves):
+        self._structure, self._leaves = form, leaves
+        self.tree = form.unflatten(leaves)
+
+    def expect_unchanged(self, what, result):
+        """ValueError if the tree was changed in a node that is not part of the result."""
+        if self._structure._is_of(self.tree, self._leaves):
+            return
+        given_back = {id(node) for node in _nodes(result)}
+        for path, node in _changed(self.tree, self._structure.unflatten(self._leaves), "the arguments"):
+            if id(node) not in given_back:
+                raise errors.ValueError(f"{what}: the function changes {path}, a {type(node).__name__}, which would be lost: the function "
+                                        "receives a copy\n  hint: return what it changes")
+
+
+def _nodes(tree):
+    children = _core._children(tree)
+    if children is not None:
+        yield tree
+        for _, child in children:
+            yield from _nodes(child)
+
+
+def _changed(now, before, path):
+    """(path, node) for each node whose entries have changed."""
+    ours, theirs = _core._children(now), _core._children(before)
+    if [name for name, _ in ours] != [name for name, _ in theirs]:
+        yield path, now
+        return
+    for (name, child), (_, earlier) in zip(ours, theirs):
+        if type(child) is type(earlier) and _core._children(child) is not None:
+            yield from _changed(child, earlier, f"{path}.{name}")
+        elif child is not earlier and (isinstance(child, _core.Tensor) or structure(child) != structure(earlier)):
+            yield path, now
+            return
+
+
+def _attributes(value):
+    """The attributes of an object of a user's class, by name, or the elements of a set."""
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    module = module_of(type(value))
+    if isinstance(value, types.ModuleType) or not module or is_library(module):
+        return {}
+    found = dict(getattr(value, "__dict__", ()))
+    for cls in type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        names = (slots,) if isinstance(slots, str) else slots
+        found |= {name: getattr(value, name) for name in names if name not in found and hasattr(value, name)}
+    return found

@@ -1,0 +1,104 @@
+"""Module: objects that are trees of tensors."""
+
+import dataclasses
+
+from plait import _core, errors
+from plait.inside.help.names import of_object as _of_object
+from plait.inside.transforms.applied import Applied
+from plait.inside.trees.buffers import NONE, delete_attribute, set_attribute
+
+
+class Module:
+    """A base class for models and their parts: an instance is a tree of its attributes. Attributes that are tensors, or
+    trees of tensors and Modules, have names such as "blocks.3.norm1.scale"; all others are static, part of the structure.
+
+        class Linear(plait.Module):
+            def __init__(self, key, fan_in, fan_out):
+                self.weight = plait.random.normal(key, (fan_in, fan_out)) / fan_in**0.5
+                self.bias = plait.zeros(fan_out)
+
+            def __call__(self, x):
+                return x @ self.weight + self.bias
+
+    A class that has fields (`scale: plait.Tensor`) and no __init__ gets one as dataclasses do. The gradient by a Module
+    is a Module of that class. Transforms pass a copy of a Module: a function that changes it must return it.
+    Tensors are its weights, except those that are marked: self.mask = plait.nn.Buffer(mask). NumPy arrays are
+    buffers, too.
+
+    >>> class Scale(plait.Module):
+    ...     factor: plait.Tensor
+    ...     def __call__(self, x):
+    ...         return self.factor * x
+    >>> plait.grad(lambda model, x: model(x))(Scale(plait.tensor(2.0)), plait.tensor(5.0)).factor
+    5. : f32[]
+    """
+
+    _buffers = NONE
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        _expect_no_weights_in_class(cls)
+        if "forward" in cls.__dict__ and not any("__call__" in vars(each) for each in cls.__mro__):
+            cls.__call__ = _call_of_forward
+        if cls.__dict__.get("__annotations__") and "__init__" not in cls.__dict__:
+            dataclasses.dataclass(cls, repr=False, eq=False)
+
+    __setattr__ = set_attribute
+    __delattr__ = delete_attribute
+
+    def __getattr__(self, name):
+        raise _of_object(self, name)
+
+    def __repr__(self):
+        return _shown(self, "")
+
+    def _refuse_arithmetic(self, _other):
+        raise errors.TypeError.with_hint(f"{type(self).__name__} is a tree of tensors, which has no arithmetic of its own",
+                                         "plait.tree.map(lambda w, g: w - 0.1 * g, model, gradient)")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse_arithmetic
+
+
+_core._declare_in_trees("module", Module)
+
+
+def holds_module(tree):
+    return isinstance(tree, Module) or any(holds_module(child) for _, child in _core._children(tree) or ())
+
+
+def _expect_no_weights_in_class(cls):
+    """TypeError if an attribute of the class holds tensors: instances do not have them, so they would not be trained."""
+    fields = cls.__dict__.get("__annotations__", {})
+    for name, value in list(cls.__dict__.items()):
+        if name in fields or name.startswith("__"):
+            continue
+        if any(isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex") for leaf in _core._flatten(value)[0]):
+            raise errors.TypeError.with_hint(
+                f"{cls.__name__}.{name} holds tensors, and is an attribute of the class: it is not part of the models, and would not be trained",
+                f"set it in __init__: self.{name} = … for a weight, self.{name} = plait.nn.Buffer(…) for a constant")
+
+
+def _call_of_forward(self, *arguments, **named):
+    raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, but no __call__", "name it __call__ instead of forward")
+
+
+def _shown(value, indent):
+    """A tree over several lines, with the dtypes and shapes of its tensors."""
+    if isinstance(value, _core.Tensor):
+        return f"{value.dtype.name}[{', '.join(map(str, value.shape))}]"
+    if hasattr(value, "__array_interface__"):
+        return f"array {value.dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, Module):
+        shown = [(name + " (buffer)" if name in value._buffers else name, each) for name, each in vars(value).items() if name != "_buffers"]
+        names, (begin, end) = shown, (f"{type(value).__name__}(", ")")
+    elif isinstance(value, Applied):
+        return f"{value.how.name}({_shown(value.function, indent)})"
+    elif isinstance(value, dict):
+        names, (begin, end) = value.items(), "{}"
+    elif isinstance(value, (list, tuple)) and any(isinstance(each, (Module, Applied, _core.Tensor, dict, list, tuple)) for each in value):
+        fields = getattr(value, "_fields", range(len(value)))
+        names, (begin, end) = zip(fields, value), "[]" if isinstance(value, list) else "()"
+    else:
+        return getattr(value, "__name__", None) or repr(value)
+    lines = [f"{indent}  {name}: {_shown(each, indent + '  ')}\n" for name, each in names]
+    return begin + ("\n" + "".join(lines) + indent if lines else "") + end
