@@ -105,6 +105,15 @@ TEST(Effects, AFailedCheckNamesTheSample) {
   expect_contains(text, {"small (sample 1)"});
 }
 
+TEST(Effects, EmptySamplesAreCheckedTogetherHoweverMany) {
+  const auto f = [](const Tensor& x) {
+    check(x > 0);
+    check_finite(x);
+    return x;
+  };
+  EXPECT_EQ(vmap(f)(zeros({int64_t{1} << 40, 0})).shape(), Shape({int64_t{1} << 40, 0}));
+}
+
 TEST(Effects, HostCodeHasNoDerivativeOfItsOwn) {
   const auto squared = [](const Tensor& x) {
     return callback([](auto given) { return std::vector<Tensor>{given[0] * given[0]}; }, {{x}},
