@@ -13,7 +13,7 @@ namespace {
 // Calls it for one index of an axis of size three.
 std::function<void()> within(const std::function<void()>& call) {
   return [call] {
-    const NamedAxisScope axis("batch", 3);
+    NamedAxisScope axis("batch", 3);
     Trace trace("one", Trace::apart);
     axis.set_index(trace.parameter(ir::Type::scalar(DType::i64)));
     call();
