@@ -5,7 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/recent_cache.h"
 #include "plait/ir/structure.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/derivatives/grad.h"
