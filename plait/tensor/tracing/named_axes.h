@@ -37,6 +37,7 @@ class NamedAxisScope {
   std::string label_;
 };
 
+inline bool has_open_axes() { return !NamedAxisScope::open().empty(); }
 // The innermost open axis of that name; KeyError if there is none.
 const NamedAxis& axis_called(std::string_view name);
 const NamedAxis& axis_labelled(std::string_view label);
