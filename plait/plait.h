@@ -64,7 +64,7 @@
 #include "plait/ir/rewriting/rewrite.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/text/graph.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 #include "plait/ir/text/printer.h"
 #include "plait/ir/type.h"
 #include "plait/ir/value.h"

@@ -41,12 +41,8 @@ OF_A_THREAD = {
     "plait/cpu/inside/codegen/llvm_code.cpp",
 }
 
-# A unit is a source and its header. At most this many units of a room may include each other in a cycle; these
-# numbers only ever fall. In ops the derivative of a sum is a broadcast, and that of a broadcast a sum; in transform
-# a backward pass transposes rules, and a linear map is transposed by a backward pass; the sum of two records is a
-# recursive function, which has a derivative.
-MOST_IN_A_CYCLE = {"core": 6, "ir": 16, "ops": 16, "transform": 13}
-MOST_IN_OTHER_ROOMS = 5
+# A unit is a source and its header. At most this many units may include each other in a cycle.
+MOST_IN_A_CYCLE = 5
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UMBRELLA = "plait/plait.h"
@@ -165,10 +161,9 @@ def cycles(graph):
 
 def cycle_problems():
     for group in cycles(units_included()):
-        units = [unit.removeprefix("plait/") for unit in group]
-        most = MOST_IN_A_CYCLE.get(units[0].split("/")[0], MOST_IN_OTHER_ROOMS)
-        if len(group) > most:
-            yield f"{len(group)} units include each other in a circle, where {most} may: {', '.join(units)}"
+        if len(group) > MOST_IN_A_CYCLE:
+            units = ", ".join(unit.removeprefix("plait/") for unit in group)
+            yield f"{len(group)} units include each other in a circle, where {MOST_IN_A_CYCLE} may: {units}"
 
 
 # The library, the Python package and its bindings, with the endings of their sources.

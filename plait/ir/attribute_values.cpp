@@ -4,7 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/numbers/element_text.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 
 namespace plait::ir {
 namespace {
@@ -63,14 +63,7 @@ void parse_value(TextReader& reader, bool& value) {
 void parse_value(TextReader& reader, int64_t& value) { value = reader.integer(); }
 void parse_value(TextReader& reader, double& value) { value = read_real(reader); }
 void parse_value(TextReader& reader, std::string& value) { value = reader.quoted(); }
-void parse_value(TextReader& reader, DType& value) {
-  reader.skip_space();
-  const size_t begin = reader.position();
-  const std::string_view name = reader.name();
-  const std::optional<DType> dtype = parse_dtype(name);
-  if (!dtype) reader.fail_at(begin, fmt::format("{} is not a dtype", name));
-  value = *dtype;
-}
+void parse_value(TextReader& reader, DType& value) { value = parse_dtype(reader); }
 void parse_value(TextReader& reader, Dim& value) { value = parse_dim(reader); }
 void parse_value(TextReader& reader, Type& value) { value = parse_type(reader); }
 void parse_value(TextReader& reader, Literal& value) { value = parse_literal(reader); }
@@ -90,24 +83,13 @@ void write_value(ByteWriter& writer, const SizeFact& value) {
   writer.byte(static_cast<uint8_t>(value.relation));
   writer.dim(value.right);
 }
-void write_value(ByteWriter& writer, const AxisSet& value) {
-  writer.number(value.size());
-  for (const std::string& name : value) writer.string(name);
-}
+void write_value(ByteWriter& writer, const AxisSet& value) { writer.axes(value); }
 
-void read_value(ByteReader& reader, bool& value) {
-  const uint8_t byte = reader.byte();
-  if (byte > 1) reader.fail(fmt::format("{} where 0 or 1 was expected", byte));
-  value = byte != 0;
-}
+void read_value(ByteReader& reader, bool& value) { value = reader.flag(); }
 void read_value(ByteReader& reader, int64_t& value) { value = reader.signed_number(); }
 void read_value(ByteReader& reader, double& value) { value = reader.real(); }
 void read_value(ByteReader& reader, std::string& value) { value = reader.string(); }
-void read_value(ByteReader& reader, DType& value) {
-  const uint8_t byte = reader.byte();
-  if (byte >= kDTypeCount) reader.fail(fmt::format("{} is not the number of a dtype", byte));
-  value = static_cast<DType>(byte);
-}
+void read_value(ByteReader& reader, DType& value) { value = reader.dtype(); }
 void read_value(ByteReader& reader, Dim& value) { value = reader.dim(); }
 void read_value(ByteReader& reader, Type& value) { value = reader.type(); }
 void read_value(ByteReader& reader, Literal& value) { value = reader.literal(); }
@@ -120,10 +102,7 @@ void read_value(ByteReader& reader, SizeFact& value) {
   value.relation = static_cast<SizeFact::Relation>(relation);
   value.right = reader.dim();
 }
-void read_value(ByteReader& reader, AxisSet& value) {
-  value = {};
-  for (size_t n = reader.count(); n > 0; --n) value.insert(reader.name());
-}
+void read_value(ByteReader& reader, AxisSet& value) { value = reader.axes(); }
 
 void map_sizes(Dim& value, const SizeMap& map) { value = map(value); }
 void map_sizes(Type& value, const SizeMap& map) { value = map_type(value, map); }

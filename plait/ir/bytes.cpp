@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "plait/core/error.h"
-#include "plait/ir/attribute_values.h"
+#include "plait/core/text.h"
 
 namespace plait::ir {
 namespace {
@@ -67,7 +67,8 @@ void ByteWriter::type(const Type& value) {
       break;
     case Type::Kind::record:
       string(value.record_name());
-      write_value(*this, value.record_arguments());
+      number(value.record_arguments().size());
+      for (const Dim argument : value.record_arguments()) dim(argument);
       break;
     case Type::Kind::optional: type(value.element()); break;
   }
@@ -77,12 +78,21 @@ void ByteWriter::array_type(const Type& value) {
   byte(static_cast<uint8_t>(value.dtype()));
   number(static_cast<uint64_t>(value.rank()));
   for (const Dim size : value.shape()) dim(size);
-  write_value(*this, value.varying());
+  axes(value.varying());
   const Sharding& sharding = value.sharding();
   byte(sharding.said() ? 1 : 0);
   if (!sharding.said()) return;
-  write_value(*this, sharding.splits);
-  write_value(*this, sharding.partial);
+  number(sharding.splits.size());
+  for (const std::vector<std::string>& split : sharding.splits) {
+    number(split.size());
+    for (const std::string& axis : split) string(axis);
+  }
+  axes(sharding.partial);
+}
+
+void ByteWriter::axes(const AxisSet& value) {
+  number(value.size());
+  for (const std::string& name : value) string(name);
 }
 
 void ByteWriter::literal(const Literal& value) {
@@ -240,38 +250,50 @@ Type ByteReader::part_of_type() {
   return part;
 }
 
+bool ByteReader::flag() {
+  const uint8_t value = byte();
+  if (value > 1) fail(fmt::format("{} where 0 or 1 was expected", value));
+  return value != 0;
+}
+
+DType ByteReader::dtype() {
+  const uint8_t value = byte();
+  if (value >= kDTypeCount) fail(fmt::format("{} is not the number of a dtype", value));
+  return static_cast<DType>(value);
+}
+
+AxisSet ByteReader::axes() {
+  AxisSet axes;
+  for (size_t n = count(); n > 0; --n) axes.insert(name());
+  return axes;
+}
+
 Type ByteReader::array_type() {
-  DType dtype{};
-  read_value(*this, dtype);
+  const DType element = dtype();
   const std::vector<Dim> dims = sizes();
-  AxisSet varying;
-  read_value(*this, varying);
+  AxisSet varying = axes();
   Sharding sharding;
-  bool said = false;
-  read_value(*this, said);
-  if (said) {
+  if (flag()) {
     sharding.splits.resize(count());
-    for (std::vector<std::string>& axes : sharding.splits) {
-      for (size_t n = count(); n > 0; --n) axes.emplace_back(name());
+    for (std::vector<std::string>& split : sharding.splits) {
+      for (size_t n = count(); n > 0; --n) split.emplace_back(name());
     }
-    read_value(*this, sharding.partial);
+    sharding.partial = axes();
   }
-  return Type::array(dtype, Shape(dims), std::move(varying), std::move(sharding));
+  return Type::array(element, Shape(dims), std::move(varying), std::move(sharding));
 }
 
 Literal ByteReader::literal() {
-  DType dtype{};
-  read_value(*this, dtype);
-  bool is_splat = false;
-  read_value(*this, is_splat);
+  const DType element = dtype();
+  const bool is_splat = flag();
   std::vector<int64_t> sizes;
   for (size_t n = count(); n > 0; --n) sizes.push_back(static_cast<int64_t>(number()));
   const std::string_view content = raw(count());
   const auto* data = reinterpret_cast<const std::byte*>(content.data());
   std::vector<std::byte> bytes(data, data + content.size());
   try {
-    if (!is_splat) return Literal::of_bytes(dtype, std::move(sizes), std::move(bytes));
-    return Literal::splat(std::move(sizes), Literal::of_bytes(dtype, {}, std::move(bytes)));
+    if (!is_splat) return Literal::of_bytes(element, std::move(sizes), std::move(bytes));
+    return Literal::splat(std::move(sizes), Literal::of_bytes(element, {}, std::move(bytes)));
   } catch (const Error& error) {
     fail(error.message());
   }

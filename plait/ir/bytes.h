@@ -25,6 +25,7 @@ class ByteWriter {
   void string(std::string_view value);
   void dim(Dim value);
   void type(const Type& value);
+  void axes(const AxisSet& value);
   void literal(const Literal& value);
 
   const std::string& bytes() const { return bytes_; }
@@ -61,6 +62,9 @@ class ByteReader {
   std::vector<Dim> sizes();
   Type type();
   Literal literal();
+  bool flag();
+  DType dtype();
+  AxisSet axes();
   size_t position() const { return position_; }
   // A number of items of at least `least_bytes` each.
   size_t count(size_t least_bytes = 1);

@@ -227,4 +227,21 @@ void Inference::run() {
   agree_with_stated(*this);
 }
 
+IndexSignature signature_of(const Inference& inference) {
+  const Primitive& primitive = inference.primitive;
+  if (primitive.signature) return primitive.signature(inference);
+  if (primitive.elementwise == Elementwise::no) {
+    throw ValueError("{} declares no index signature", primitive.name);
+  }
+  IndexSignature signature;
+  IndexSignature::Access access;
+  for (int64_t axis = 0; axis < inference.operands[0].rank(); ++axis) {
+    signature.indices.push_back(fmt::format("i{}", axis));
+    access.dimensions.push_back({{{{{static_cast<uint32_t>(axis)}}}}});
+  }
+  signature.operands.assign(inference.operands.size(), access);
+  signature.results.assign(1, access);
+  return signature;
+}
+
 }  // namespace plait::ir

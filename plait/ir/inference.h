@@ -11,6 +11,7 @@
 #include "plait/core/error.h"
 #include "plait/core/numbers/dtype_set.h"
 #include "plait/ir/function.h"
+#include "plait/ir/index_signature.h"
 
 namespace plait::ir {
 
@@ -80,5 +81,9 @@ class Inference {
   // axes, stated types.
   void run();
 };
+
+// "... , ... -> ..." for an elementwise primitive, else the declared signature; ValueError if there
+// is none.
+IndexSignature signature_of(const Inference& inference);
 
 }  // namespace plait::ir

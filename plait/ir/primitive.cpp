@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "plait/core/error.h"
-#include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 
 namespace plait::ir {
@@ -112,23 +111,6 @@ size_t primitive_count() {
   Table& t = table();
   std::shared_lock lock(t.mutex);
   return t.primitives.size();
-}
-
-IndexSignature signature_of(const Inference& inference) {
-  const Primitive& primitive = inference.primitive;
-  if (primitive.signature) return primitive.signature(inference);
-  if (primitive.elementwise == Elementwise::no) {
-    throw ValueError("{} declares no index signature", primitive.name);
-  }
-  IndexSignature signature;
-  IndexSignature::Access access;
-  for (int64_t axis = 0; axis < inference.operands[0].rank(); ++axis) {
-    signature.indices.push_back(fmt::format("i{}", axis));
-    access.dimensions.push_back({{{{{static_cast<uint32_t>(axis)}}}}});
-  }
-  signature.operands.assign(inference.operands.size(), access);
-  signature.results.assign(1, access);
-  return signature;
 }
 
 DType elementwise_result(Elementwise elementwise, DType operands) {

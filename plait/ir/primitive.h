@@ -175,9 +175,6 @@ struct Primitive {
   uint32_t number = 0;  // consecutive in the order of registration in this process
 };
 
-// "... , ... -> ..." for an elementwise primitive, else the declared signature; ValueError if there
-// is none.
-IndexSignature signature_of(const Inference& inference);
 // The dtype of an elementwise primitive's result.
 DType elementwise_result(Elementwise elementwise, DType operands);
 

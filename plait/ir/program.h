@@ -46,4 +46,15 @@ class Program {
   std::shared_ptr<const Data> data_;
 };
 
+// True if the predicate is true for some instruction of the program's functions.
+template <class Holds>
+bool any_instruction(const Program& program, const Holds& holds) {
+  for (const auto& function : program.functions()) {
+    for (const Instruction instruction : function->instructions()) {
+      if (holds(instruction)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace plait::ir

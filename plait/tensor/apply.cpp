@@ -248,7 +248,7 @@ std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Te
   if (const AutocastScope* scope = AutocastScope::current()) {
     cast = scope->operands_for(primitive, given);
   }
-  if (NamedAxisScope::any_is_open()) {
+  if (has_open_axes()) {
     cast = agreeing(primitive, cast.empty() ? given : cast, attributes);
   }
   const std::span<const Tensor> operands = cast.empty() ? given : cast;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/complex.h"

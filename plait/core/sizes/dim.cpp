@@ -11,7 +11,6 @@
 #include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/inside/sizes/size_reader.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
-#include "plait/core/sizes/size_facts.h"
 #include "plait/core/text.h"
 
 namespace plait {
@@ -175,9 +174,7 @@ Dim Dim::symbol(std::string_view name) {
   return DimTable::symbol(name);
 }
 
-bool Dim::are_actually_equal(Dim a, Dim b) {
-  return SizeReader::ask({a, SizeFact::equal, b}).value_or(false);
-}
+bool Dim::are_actually_equal(Dim a, Dim b) { return SizeReader::ask_equal(a, b).value_or(false); }
 
 int64_t Dim::actual_number() const {
   if (const auto number = SizeReader::read(*this)) return *number;

@@ -18,9 +18,9 @@
 #include "plait/cpu/inside/random/cpu_random.h"
 #include "plait/cpu/inside/reductions/cpu_reduce.h"
 #include "plait/ops/inside/fft/fft_primitives.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/inside/random/random_primitives.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/register_all.h"
 #include "plait/tensor/kernels.h"
 

@@ -4,9 +4,8 @@
 #include "plait/cpu/inside/kernel_registration.h"
 #include "plait/cpu/inside/order/cpu_sort.h"
 #include "plait/cpu/inside/reductions/cpu_scan.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
-#include "plait/ops/reductions/reduce.h"
-#include "plait/ops/reductions/scan.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/tensor/kernels.h"
 

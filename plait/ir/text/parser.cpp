@@ -1,5 +1,4 @@
-#include "plait/ir/text/parser.h"
-
+// Program::parse.
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
@@ -10,6 +9,9 @@
 #include "plait/ir/builder.h"
 #include "plait/ir/inside/analysis/callee_sizes.h"
 #include "plait/ir/inside/text/location_text.h"
+#include "plait/ir/inside/text/parser_heads.h"
+#include "plait/ir/text/parser_types.h"
+#include "plait/ir/text/printer.h"
 
 namespace plait::ir {
 namespace {

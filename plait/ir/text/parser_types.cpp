@@ -1,23 +1,11 @@
-// Parses types, records, and the heads of functions.
+#include "plait/ir/text/parser_types.h"
+
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ir/inside/text/location_text.h"
-#include "plait/ir/text/parser.h"
 
 namespace plait::ir {
 namespace {
-
-// Expressions may contain negative numbers, but a size is not negative.
-Dim parse_size(TextReader& reader) {
-  reader.skip_space();
-  const size_t begin = reader.position();
-  const Dim size = parse_dim(reader);
-  if (size.is_number() && size.number() < 0) {
-    reader.fail_at(begin, fmt::format("a size of {}, below 0", size));
-  }
-  return size;
-}
 
 // `f32[n @data, m @(model, x)]`: parses the axes of one dimension.
 std::vector<std::string> parse_split(TextReader& reader) {
@@ -30,8 +18,7 @@ std::vector<std::string> parse_split(TextReader& reader) {
 }
 
 Type parse_array(TextReader& reader) {
-  DType dtype{};
-  parse_value(reader, dtype);
+  const DType dtype = parse_dtype(reader);
   std::vector<Dim> sizes;
   Sharding sharding;
   bool is_split = false;
@@ -53,17 +40,8 @@ Type parse_array(TextReader& reader) {
   return Type::array(dtype, Shape(sizes), std::move(varying), std::move(sharding));
 }
 
-std::vector<Type> parse_types_until(TextReader& reader, std::string_view closing) {
-  std::vector<Type> types;
-  if (reader.accept(closing)) return types;
-  do types.push_back(parse_type(reader));
-  while (reader.accept(","));
-  reader.expect(closing);
-  return types;
-}
-
 Type parse_without_suffix(TextReader& reader) {
-  if (reader.accept("(")) return Type::tuple(parse_types_until(reader, ")"));
+  if (reader.accept("(")) return Type::tuple(parse_types(reader, ")"));
   if (reader.accept("@")) {
     std::string name(reader.name());
     std::vector<Dim> arguments;
@@ -74,47 +52,16 @@ Type parse_without_suffix(TextReader& reader) {
   return parse_array(reader);
 }
 
-// The sizes that are a whole dimension of some parameter, in order.
-std::vector<Dim> sizes_shown_by(const std::vector<Type>& parameters) {
-  std::vector<Dim> sizes;
-  std::unordered_map<Dim, bool> seen;
-  for (const Type& type : parameters) {
-    type.for_each_dim([&](Dim size) {
-      if (size.is_symbol() && seen.try_emplace(size, true).second) sizes.push_back(size);
-    });
-  }
-  return sizes;
-}
-
-void parse_parameters(TextReader& reader, FunctionHead& head) {
-  reader.expect("(");
-  if (reader.accept(")")) return;
-  do {
-    reader.expect("%");
-    head.label_positions.push_back(reader.position() - 1);
-    head.labels.emplace_back(reader.name());
-    reader.expect(":");
-    head.signature.parameters.push_back(parse_type(reader));
-  } while (reader.accept(","));
-  reader.expect(")");
-}
-
-Mesh parse_mesh(TextReader& reader) {
-  Mesh mesh;
-  reader.expect("{");
-  do {
-    reader.skip_space();
-    const size_t begin = reader.position();
-    const std::string_view name = reader.name();
-    if (mesh.find(name)) reader.fail_at(begin, fmt::format("the axis {} appears twice", name));
-    reader.expect(":");
-    mesh.axes.push_back({std::string(name), parse_size(reader)});
-  } while (reader.accept(","));
-  reader.expect("}");
-  return mesh;
-}
-
 }  // namespace
+
+DType parse_dtype(TextReader& reader) {
+  reader.skip_space();
+  const size_t begin = reader.position();
+  const std::string_view name = reader.name();
+  const std::optional<DType> dtype = plait::parse_dtype(name);
+  if (!dtype) reader.fail_at(begin, fmt::format("{} is not a dtype", name));
+  return *dtype;
+}
 
 Type parse_type(TextReader& reader) {
   const TextReader::Nesting nesting(reader);
@@ -131,6 +78,15 @@ Type parse_type(TextReader& reader) {
   }
 }
 
+std::vector<Type> parse_types(TextReader& reader, std::string_view closing) {
+  std::vector<Type> types;
+  if (reader.accept(closing)) return types;
+  do types.push_back(parse_type(reader));
+  while (reader.accept(","));
+  reader.expect(closing);
+  return types;
+}
+
 AxisSet parse_axes(TextReader& reader) {
   AxisSet axes;
   reader.expect("{");
@@ -139,6 +95,16 @@ AxisSet parse_axes(TextReader& reader) {
   while (reader.accept(","));
   reader.expect("}");
   return axes;
+}
+
+Dim parse_size(TextReader& reader) {
+  reader.skip_space();
+  const size_t begin = reader.position();
+  const Dim size = parse_dim(reader);
+  if (size.is_number() && size.number() < 0) {
+    reader.fail_at(begin, fmt::format("a size of {}, below 0", size));
+  }
+  return size;
 }
 
 std::vector<Dim> parse_dims(TextReader& reader) {
@@ -164,48 +130,6 @@ std::vector<Dim> parse_size_names(TextReader& reader) {
   } while (reader.accept(","));
   reader.expect(">");
   return names;
-}
-
-RecordType parse_record(TextReader& reader) {
-  RecordType record;
-  reader.expect("@");
-  record.name = reader.name();
-  if (reader.accept("<")) record.parameters = parse_size_names(reader);
-  reader.expect("=");
-  if (reader.accept("<")) record.held = parse_size_names(reader);
-  reader.expect("{");
-  record.fields = parse_types_until(reader, "}");
-  return record;
-}
-
-FunctionHead parse_function_head(TextReader& reader) {
-  FunctionHead head;
-  Signature& signature = head.signature;
-  reader.expect("@");
-  head.name_position = reader.position() - 1;
-  head.name = reader.name();
-  const bool names_sizes = reader.accept("<");
-  if (names_sizes) signature.size_parameters = parse_size_names(reader);
-  parse_parameters(reader, head);
-  if (!names_sizes) signature.size_parameters = sizes_shown_by(signature.parameters);
-  reader.expect("->");
-  if (reader.accept("<")) signature.result_sizes = parse_size_names(reader);
-  reader.expect("(");
-  signature.results = parse_types_until(reader, ")");
-  if (reader.accept_word("over")) signature.axes = parse_mesh(reader);
-  if (reader.accept_word("where")) {
-    do signature.facts.push_back(SizeFact::parse(reader));
-    while (reader.accept(","));
-  }
-  reader.expect("{");
-  head.brace = reader.position() - 1;
-  head.location = parse_location(reader.comment());
-  return head;
-}
-
-bool is_unlabelled_name(std::string_view written, size_t parameter) {
-  while (written.ends_with('_')) written.remove_suffix(1);
-  return written == fmt::format("p{}", parameter);
 }
 
 }  // namespace plait::ir

@@ -6,7 +6,6 @@
 
 #include "plait/ir/inside/text/location_text.h"
 #include "plait/ir/primitive.h"
-#include "plait/ir/text/parser.h"
 
 namespace plait::ir {
 namespace {
@@ -291,6 +290,11 @@ std::string value_name(const Function& function, ValueId value) {
   std::string name;
   ValueNames(function).print(name, value);
   return name;
+}
+
+bool is_unlabelled_name(std::string_view written, size_t parameter) {
+  while (written.ends_with('_')) written.remove_suffix(1);
+  return written == fmt::format("p{}", parameter);
 }
 
 std::string Program::text() const { return print(*this); }

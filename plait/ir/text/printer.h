@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "plait/ir/program.h"
 
@@ -23,5 +24,8 @@ std::string print(const Instruction& instruction,
 
 // The name of a value in the text of its function: "%label", "%3" or "%p0".
 std::string value_name(const Function& function, ValueId value);
+// A parameter without a label is printed as %p0, %p1, …, with underscores appended if that is taken
+// as a label; a name of this form at its position is therefore not a label.
+bool is_unlabelled_name(std::string_view written, size_t parameter);
 
 }  // namespace plait::ir

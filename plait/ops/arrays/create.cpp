@@ -10,7 +10,6 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/indexing/at.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/fits.h"
@@ -191,10 +190,14 @@ Tensor geomspace(double start, double stop, int64_t count, DType dtype) {
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   const Call call("eye");
   if (columns == -1) columns = rows;
+  if (rows < 0 || columns < 0) {
+    throw ShapeError("eye: a negative size: [{}, {}]", rows, columns).at(Location::of_caller());
+  }
   // The diagonal is every (columns + 1)-th element in row-major order.
-  const int64_t ones = std::max<int64_t>(std::min(rows, columns), 0), step = columns + 1;
-  const Slice diagonal{.start = 0, .stop = ones * step, .step = step};
-  return reshape(flatten(zeros({rows, columns}, dtype)).at(diagonal).set(1), {rows, columns});
+  const int64_t count = std::min(rows, columns), step = columns + 1;
+  const Dim taken = count == 0 ? 0 : (count - 1) * Dim(step) + 1;
+  const Tensor diagonal = ones({count}, dtype);
+  return reshape(pad_zeros(diagonal, 0, 0, Dim(rows) * columns - taken, step), {rows, columns});
 }
 
 Tensor asarray(const Operand& x, std::optional<DType> dtype) {

@@ -10,9 +10,9 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/operand.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/trace.h"
 
@@ -105,7 +105,10 @@ Tensor sum_to(const Tensor& cotangent, const Shape& shape) {
     if (!same(shape[i], cotangent.shape()[added + i]))
       axes.push_back(static_cast<int64_t>(added + i));
   }
-  return reshape(axes.empty() ? cotangent : sum(cotangent, axes), shape);
+  const Tensor summed = axes.empty() ? cotangent
+                                     : apply(reduce_sum_primitive(), {cotangent},
+                                             ir::Attributes::of(ReduceAttributes{std::move(axes)}));
+  return reshape(summed, shape);
 }
 
 // Inserts ones between the batch dimension and those of the operand.

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include "plait/tensor/memory/layout.h"
 #include "plait/tensor/tensor.h"
@@ -31,16 +30,6 @@ Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t s
 Tensor flip(const Tensor& x, int64_t axis);
 Tensor concat(std::span<const Tensor> tensors, int64_t axis = 0);
 Tensor stack(std::span<const Tensor> tensors, int64_t axis = 0);
-
-// Attributes of reshape and broadcast.
-struct SizesAttributes {
-  std::vector<Dim> sizes;
-  static constexpr std::string_view kRequired[] = {"sizes"};
-};
-struct PermuteAttributes {
-  std::vector<int64_t> axes;
-  static constexpr std::string_view kRequired[] = {"axes"};
-};
 
 void register_shape_ops();
 void register_slice_ops();

@@ -26,7 +26,7 @@ constexpr int64_t kLeastReduced = 1 << 13, kMostReduced = 1 << 15, kLeastRows = 
 bool can_be_cut(std::span<const Tensor> operands) {
   if (Trace::current() != nullptr || AutocastScope::current() != nullptr) return false;
   if (detects_anomaly()) return false;  // observes this thread only
-  if (NamedAxisScope::any_is_open()) return false;
+  if (has_open_axes()) return false;
   const Sizes* sizes = nullptr;
   for (const Tensor& operand : operands) {
     if (operand.is_traced() || !operand.is_array() || operand.derivation()) return false;

@@ -4,6 +4,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 

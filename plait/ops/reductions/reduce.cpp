@@ -14,6 +14,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/blockwise.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/apply.h"

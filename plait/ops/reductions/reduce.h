@@ -3,25 +3,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "plait/tensor/tensor.h"
 
 namespace plait {
-
-struct ReduceAttributes {
-  std::vector<int64_t> axes = {};  // in ascending order
-  bool needs_some = false;         // for maximum and minimum: an error if an axis is empty
-  static constexpr std::string_view kRequired[] = {"axes"};
-};
-
-// Attributes of argmax and argmin.
-struct ArgExtremeAttributes {
-  int64_t axis = 0;
-  static constexpr std::string_view kRequired[] = {"axis"};
-};
 
 // The axes of a reduction; negative ones count from the end. All axes by default.
 class Axes {

@@ -8,6 +8,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 

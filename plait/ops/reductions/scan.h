@@ -3,17 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "plait/ops/operand.h"
 
 namespace plait {
-
-struct ScanAttributes {
-  int64_t axis = 0;
-  bool reverse = false;
-  static constexpr std::string_view kRequired[] = {"axis"};
-};
 
 // Integers narrower than 64 bits, and bool, are accumulated in i64 or u64.
 Tensor cumsum(const Tensor& x, int64_t axis, bool reverse = false);

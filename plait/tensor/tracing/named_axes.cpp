@@ -92,7 +92,7 @@ Tensor vary_along(const Tensor& x, const ir::AxisSet& axes) {
 }
 
 std::vector<Tensor> vary_together(std::vector<Tensor> tensors) {
-  if (!NamedAxisScope::any_is_open()) return tensors;
+  if (!has_open_axes()) return tensors;
   ir::AxisSet all;
   for (const Tensor& tensor : tensors) all.insert(axes_of(tensor));
   for (Tensor& tensor : tensors) tensor = vary_along(tensor, all);

@@ -32,8 +32,6 @@ class NamedAxisScope {
   const std::string& label() const { return axis_.label; }
   void set_index(const Tensor& index) { axis_.index = index; }
 
-  static bool any_is_open() { return ambient.axes != nullptr; }
-
  private:
   friend std::vector<const NamedAxis*> open_axes();
 
@@ -42,6 +40,7 @@ class NamedAxisScope {
 };
 
 std::vector<const NamedAxis*> open_axes();  // of this thread, innermost last
+inline bool has_open_axes() { return ambient.axes != nullptr; }
 
 // The innermost open axis of that name; KeyError if there is none.
 const NamedAxis& axis_called(std::string_view name);

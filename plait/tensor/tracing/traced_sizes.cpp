@@ -22,6 +22,7 @@ class Reader final : public SizeReader {
     const bool is_known = sizes_.actual(fact.left) && sizes_.actual(fact.right);
     return is_known ? std::optional(sizes_.decide(fact)) : std::nullopt;
   }
+  std::optional<bool> are_equal(Dim a, Dim b) override { return holds({a, SizeFact::equal, b}); }
 
   SizeContext& sizes_;
 };

@@ -2,7 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 #include "plait/transform/inside/forms/records/declared_records.h"
 #include "plait/transform/inside/forms/records/record_forms.h"
 

@@ -8,9 +8,11 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/again.h"
+#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
-#include "plait/transform/inside/derivatives/linear_function.h"
+#include "plait/transform/inside/derivatives/linear_map.h"
 #include "plait/transform/inside/derivatives/recording.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait::customs {
 namespace {

@@ -7,6 +7,7 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait::gradients {
 

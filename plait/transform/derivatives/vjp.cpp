@@ -10,8 +10,8 @@
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/sweep.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait {
 namespace {

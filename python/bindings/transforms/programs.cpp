@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/autocast.h"

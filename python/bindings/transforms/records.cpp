@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/text.h"
-#include "plait/ir/text/parser.h"
+#include "plait/ir/text/parser_types.h"
 #include "plait/transform/control/record.h"
 
 #include "python/bindings/bindings.h"

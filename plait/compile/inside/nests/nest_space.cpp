@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/inside/primitive_attributes.h"
 
 namespace plait::compile {
 namespace {

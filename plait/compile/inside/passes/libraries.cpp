@@ -8,9 +8,8 @@
 #include "plait/compile/pass.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
-#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
-#include "plait/ops/reductions/reduce.h"
 
 namespace plait::compile {
 namespace {

@@ -11,7 +11,7 @@
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
 #include "plait/ir/structure.h"
-#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 
 namespace plait::compile {

@@ -24,10 +24,12 @@ class SizeReader {
   // Empty if no reader knows.
   static std::optional<int64_t> read(Dim size);
   static std::optional<bool> ask(const SizeFact& fact);
+  static std::optional<bool> ask_equal(Dim a, Dim b);
 
  private:
   virtual std::optional<int64_t> number(Dim size) = 0;
   virtual std::optional<bool> holds(const SizeFact& fact) = 0;
+  virtual std::optional<bool> are_equal(Dim a, Dim b) = 0;
 
   SizeReader* const outer_;
 };

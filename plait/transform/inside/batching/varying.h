@@ -10,8 +10,6 @@
 
 namespace plait {
 
-inline bool has_open_axes() { return NamedAxisScope::any_is_open(); }
-
 std::vector<ir::AxisSet> axes_of_results(const StagedFunction& function);
 // Records the function again for parameters of these types, which may vary along other axes.
 StagedFunction of_types(const StagedFunction& function, std::span<const ir::Type> parameters);

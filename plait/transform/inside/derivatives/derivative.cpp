@@ -4,11 +4,10 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/inside/derivatives/linear_function.h"
-#include "plait/transform/inside/forms/records/record_sum.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait {
 namespace {
@@ -85,20 +84,6 @@ std::vector<Tensor> push_through_linear(const Application& applied, const Rules&
 
 std::vector<OperandType> types_of(std::span<const Tensor> tensors) {
   return {tensors.begin(), tensors.end()};
-}
-
-bool has_tangent(const Tensor& tensor) {
-  return tensor.is_array() ? is_inexact(tensor.dtype()) : ir::has_tangent(tensor.type());
-}
-
-Tensor zeros_of(const OperandType& type) {
-  if (!type.is_array()) return zero_record(type.type());
-  return is_inexact(type.dtype()) ? zeros(type.shape(), type.dtype()) : Tensor();
-}
-
-Tensor sum_of(const Tensor& a, const Tensor& b) {
-  if (!a || !b) return a ? a : b;
-  return a.is_array() ? add(a, b) : sum_of_records(a, b);
 }
 
 bool reads_operand(const Reads& reads, size_t i) { return has_bit(reads.operands, i); }

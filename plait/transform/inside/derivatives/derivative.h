@@ -19,12 +19,6 @@ struct Application {
 };
 
 std::vector<OperandType> types_of(std::span<const Tensor> tensors);
-// True if the value holds real or complex numbers somewhere.
-bool has_tangent(const Tensor& tensor);
-// The zero tangent or cotangent of that type; empty if the type has none.
-Tensor zeros_of(const OperandType& type);
-// Adds tangents or cotangents; an empty one is zero.
-Tensor sum_of(const Tensor& a, const Tensor& b);
 
 bool reads_operand(const Reads& reads, size_t i);
 bool reads_result(const Reads& reads, size_t i);

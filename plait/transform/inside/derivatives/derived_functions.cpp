@@ -3,7 +3,7 @@
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/inside/derivatives/again.h"
-#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait::control {
 

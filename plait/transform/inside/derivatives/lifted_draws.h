@@ -7,11 +7,6 @@
 
 namespace plait {
 
-// True if a function of the program draws from the default stream; or if this function or one of
-// its callees does.
-bool draws_keys(const ir::Program& program);
-bool draws_keys(const ir::Program& program, const ir::Function& function);
-
 // The function with a key as its last argument, from which all its random numbers are derived.
 TensorFunction with_key(const StagedFunction& function);
 

@@ -9,7 +9,8 @@
 #include "plait/ir/text/printer.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/transform/derivatives/vjp.h"
+#include "plait/tensor/tracing/trace.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/running/run_instruction.h"
 
@@ -209,26 +210,6 @@ std::vector<Tensor> transpose_tangents(const Application& applied,
     if (wanted[i]) given[i] = all[next++];
   }
   return given;
-}
-
-std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
-                                  std::span<const Tensor> cotangents) {
-  Pullback pullback;
-  std::vector<Tensor> at_zero, arriving;
-  std::vector<bool> moves;
-  for (const OperandType& type : arguments) {
-    moves.push_back(ir::has_tangent(type.type()));
-    at_zero.push_back(moves.back() ? pullback.begin(zeros_of(type)) : Tensor());
-  }
-  const std::vector<Tensor> results = map(at_zero);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i]) continue;
-    pullback.finish(results[i]);
-    arriving.push_back(cotangents[i]);
-  }
-  pullback.close();
-  pullback.expect_linear();
-  return spread(pullback(arriving, false), moves);
 }
 
 }  // namespace plait

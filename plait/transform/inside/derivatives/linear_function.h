@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "plait/ir/function.h"
-#include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 
 namespace plait {
@@ -21,12 +20,5 @@ std::vector<Tensor> transpose_function(const ir::Function& function, std::span<c
 std::vector<Tensor> transpose_tangents(const Application& applied,
                                        std::span<const Tensor> cotangents,
                                        const std::vector<bool>& wanted);
-
-// Transposes a linear map on tensors of these types: returns the cotangents of its arguments,
-// given those of its results. Arguments without a derivative are empty; results may be. The map
-// runs once, at 0, as host code, which may branch. ValueError that names the operation if the map
-// is not linear.
-std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
-                                  std::span<const Tensor> cotangents);
 
 }  // namespace plait

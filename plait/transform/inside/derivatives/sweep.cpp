@@ -6,8 +6,9 @@
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derivative.h"
-#include "plait/transform/inside/derivatives/linear_function.h"
+#include "plait/transform/inside/derivatives/linear_map.h"
 #include "plait/transform/inside/derivatives/recording.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait {
 namespace {

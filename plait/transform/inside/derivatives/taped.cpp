@@ -5,8 +5,8 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/derivatives/vjp.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/running/function_run.h"
 

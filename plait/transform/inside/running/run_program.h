@@ -31,17 +31,6 @@ struct RunOptions {
   std::function<Tensor()> draw_key = {};
 };
 
-// True if the predicate is true for some instruction of the program's functions.
-template <class Holds>
-bool any_instruction(const ir::Program& program, const Holds& holds) {
-  for (const auto& function : program.functions()) {
-    for (const ir::Instruction instruction : function->instructions()) {
-      if (holds(instruction)) return true;
-    }
-  }
-  return false;
-}
-
 // Runs a verified program. In traces calls remain calls.
 std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
                                  std::span<const Tensor> arguments, const RunOptions& options = {});

@@ -9,12 +9,12 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/autocast_policy.h"
 #include "plait/tensor/tracing/derivation.h"
+#include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
-#include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/again.h"
-#include "plait/transform/inside/derivatives/lifted_draws.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/forms/calls/open_recursion.h"
+#include "plait/transform/inside/running/key_draws.h"
 #include "plait/transform/inside/running/run_instruction.h"
 
 namespace plait {

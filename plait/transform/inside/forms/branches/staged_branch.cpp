@@ -16,6 +16,7 @@
 #include "plait/transform/inside/forms/calls/open_recursion.h"
 #include "plait/transform/inside/forms/calls/recursive_function.h"
 #include "plait/transform/inside/forms/staged.h"
+#include "plait/transform/inside/running/key_draws.h"
 
 namespace plait::control {
 namespace {

@@ -5,9 +5,9 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/batching/batch.h"
-#include "plait/transform/inside/derivatives/lifted_draws.h"
 #include "plait/transform/inside/forms/calls/batched_recursion.h"
 #include "plait/transform/inside/forms/calls/staged_recursion.h"
+#include "plait/transform/inside/running/key_draws.h"
 #include "plait/transform/inside/running/tensor_run.h"
 
 namespace plait {

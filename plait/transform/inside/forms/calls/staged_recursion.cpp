@@ -12,6 +12,7 @@
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/forms/calls/recursion_derivatives.h"
 #include "plait/transform/inside/forms/calls/recursion_tape.h"
+#include "plait/transform/inside/running/key_draws.h"
 
 namespace plait {
 namespace {

@@ -6,7 +6,7 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/inside/derivatives/again.h"
-#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/programs.h"
 

@@ -13,8 +13,8 @@
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/again.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
 // A scan stacks the carries of all steps, which is impossible if sizes differ. Therefore the loop

@@ -19,6 +19,7 @@
 #include "plait/transform/inside/forms/loops/checkpointed.h"
 #include "plait/transform/inside/forms/loops/staged_scan.h"
 #include "plait/transform/inside/forms/loops/unrolled_scan.h"
+#include "plait/transform/inside/running/key_draws.h"
 #include "plait/transform/inside/running/tensor_run.h"
 
 namespace plait {

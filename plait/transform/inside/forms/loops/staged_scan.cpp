@@ -4,8 +4,8 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/batching/varying.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
 namespace plait::control {

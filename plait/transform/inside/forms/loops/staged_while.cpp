@@ -7,6 +7,7 @@
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/forms/loops/changing_while.h"

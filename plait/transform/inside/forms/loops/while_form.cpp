@@ -20,6 +20,7 @@
 #include "plait/transform/inside/forms/loops/carried_sizes.h"
 #include "plait/transform/inside/forms/loops/checkpointed.h"
 #include "plait/transform/inside/forms/loops/staged_while.h"
+#include "plait/transform/inside/running/key_draws.h"
 #include "plait/transform/inside/running/tensor_run.h"
 
 namespace plait {

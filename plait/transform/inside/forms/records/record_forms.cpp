@@ -14,7 +14,7 @@
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/control/control.h"
 #include "plait/transform/derivatives/follow.h"
-#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/forms/form.h"
 #include "plait/transform/inside/forms/records/declared_records.h"
 #include "plait/transform/inside/running/tensor_run.h"

@@ -7,6 +7,7 @@
 #include "plait/transform/inside/forms/form.h"
 #include "plait/transform/inside/forms/remat/staged_remat.h"
 #include "plait/transform/inside/forms/staged.h"
+#include "plait/transform/inside/running/key_draws.h"
 #include "plait/transform/inside/running/tensor_run.h"
 
 namespace plait {

@@ -2,8 +2,8 @@
 
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/derivatives/vjp.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
 namespace plait {
