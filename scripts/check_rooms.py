@@ -37,7 +37,7 @@ OF_A_THREAD = {
     "plait/tensor/apply.cpp", "plait/tensor/memory/memory.cpp", "plait/tensor/tracing/derivation.cpp",
     "plait/transform/autocast.cpp", "plait/transform/programs.cpp",
     "plait/transform/inside/derivatives/derived_cache.cpp", "plait/transform/inside/derivatives/linear_function.cpp",
-    "plait/transform/inside/forms/records/record_sum.cpp",
+    "plait/transform/inside/derivatives/tangents.cpp",
     "plait/cpu/inside/codegen/llvm_code.cpp",
 }
 

@@ -18,7 +18,7 @@
 #include "plait/tensor/array_machine.h"
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/derivatives/tape.h"
-#include "plait/transform/inside/derivatives/linear_function.h"
+#include "plait/transform/inside/derivatives/linear_map.h"
 #include "plait/transform/programs.h"
 
 namespace plait {

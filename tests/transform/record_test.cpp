@@ -211,6 +211,41 @@ TEST(Record, UsedTwiceAddsItsCotangents) {
   }
 }
 
+// The gradient of `twice` is a sum of two trees, of which a function is differentiated in turn.
+TEST(Record, SumsOfCotangentsAreDifferentiated) {
+  const Maybe<Tree> tree = tree_of(a, b, c, d), direction = tree_of(d, c, b, a);
+  const auto twice = [](Maybe<Tree> tree, Tensor w) {
+    return energy(tree, w) * 2. + energy(tree, w);
+  };
+  const auto f = [&](Maybe<Tree> tree, Tensor w) { return energy(grad(twice)(tree, w), w); };
+  const auto f_written_out = [](Tensor a, Tensor b, Tensor c, Tensor d, Tensor w) {
+    const auto [ga, gb, gc, gd] = grad<0, 1, 2, 3>(written_out)(a, b, c, d, w);
+    return written_out(3. * ga, 3. * gb, 3. * gc, 3. * gd, w);
+  };
+  const std::vector<Tensor> arguments = tensors_of(std::tuple(tree, w));
+  const auto [ga, gb, gc, gd] = grad<0, 1, 2, 3>(f_written_out)(a, b, c, d, w);
+  const std::vector<Tensor> staged = run_traced(trace(grad(f))(tree, w), arguments);
+  for (const Maybe<Tree>& found : {grad(f)(tree, w), with_tensors(Maybe<Tree>(), staged)}) {
+    const std::vector<Tensor> values = values_of(found);
+    expect_equal(values[0], ga);
+    expect_equal(values[1], gb);
+    expect_equal(values[2], gc);
+    expect_equal(values[3], gd);
+  }
+  const Tensor gw = grad<4>(f_written_out)(a, b, c, d, w);
+  expect_equal(grad<1>(f)(tree, w), gw);
+  expect_equal(run_traced(trace(grad<1>(f))(tree, w), arguments).at(0), gw);
+  const auto slope = [&](Maybe<Tree> tree, Maybe<Tree> direction, Tensor w) {
+    const auto of_tree = [&](Maybe<Tree> tree) { return f(tree, w); };
+    return jvp(of_tree, std::tuple(tree), std::tuple(direction)).second;
+  };
+  const Tensor expected = sum(ga * d + gb * c + gc * b + gd * a);
+  const TracedProgram traced = trace(slope)(tree, direction, w);
+  const std::vector<Tensor> found = run_traced(traced, tensors_of(std::tuple(tree, direction, w)));
+  EXPECT_NEAR(value_of(slope(tree, direction, w)), value_of(expected), 1e-10);
+  EXPECT_NEAR(value_of(found.at(0)), value_of(expected), 1e-10);
+}
+
 TEST(Record, IsSharedByManySamples) {
   const Maybe<Tree> tree = tree_of(a, b, c, d);
   const Tensor many = stacked({w, 2. * w, -w});

@@ -17,7 +17,7 @@ std::optional<bool> SizeReader::ask(const SizeFact& fact) {
 }
 
 std::optional<bool> SizeReader::ask_equal(Dim a, Dim b) {
-  for (SizeReader* reader = current_; reader != nullptr; reader = reader->outer_) {
+  for (SizeReader* reader = ambient.size_reader; reader != nullptr; reader = reader->outer_) {
     if (const auto truth = reader->are_equal(a, b)) return truth;
   }
   return std::nullopt;
