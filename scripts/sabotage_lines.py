@@ -59,10 +59,10 @@ class PythonRoom(Room):
         package.mkdir(parents=True)
         core = list((ROOT / "build" / "release" / "python" / "plait").glob("_core*.so"))
         modules = COPY / "python" / "plait"
-        places = {file: package / file.relative_to(modules) for file in modules.rglob("*.py")}
-        for file, place in {**places, **{each: package / each.name for each in (*core, COPY / "docs" / "examples")}}.items():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(file)
+        links = {file.relative_to(modules): file for file in modules.rglob("*.py")} | {file.name: file for file in (*core, COPY / "docs" / "examples")}
+        for name, file in links.items():
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / name).symlink_to(file)
         return subprocess.run(["true" if core else "false"], capture_output=True, text=True)
 
     def command(self, filter_):

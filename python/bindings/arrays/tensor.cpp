@@ -2,7 +2,6 @@
 #include <array>
 
 #include <nanobind/operators.h>
-#include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
 #include "plait/core/inside/sizes/size_reader.h"

@@ -5,8 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include <nanobind/stl/string.h>
-
 #include "plait/core/error.h"
 #include "plait/core/inside/caller_source.h"
 #include "plait/core/inside/system/interruption.h"

@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <nanobind/stl/string.h>
-
 #include "plait/core/error.h"
 #include "plait/core/trees/reflect.h"
 

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <structmember.h>
 
 #include "plait/core/error.h"

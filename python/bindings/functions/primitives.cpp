@@ -1,6 +1,5 @@
 // The table of primitives, and calls of primitives by name.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include "plait/ops/effects/check.h"

@@ -3,8 +3,6 @@
 // uses.
 #include <optional>
 
-#include <nanobind/stl/string.h>
-
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"

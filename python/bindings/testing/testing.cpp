@@ -1,6 +1,5 @@
 // Access to internals for the conformance suite: the rules of a primitive applied to given tensors,
 // and its index signature.
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/error.h"

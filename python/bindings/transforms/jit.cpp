@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/inside/error_count.h"

@@ -2,7 +2,6 @@
 // trees of arguments and results; here they are lists of tensors.
 #include "plait/transform/programs.h"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/error.h"

@@ -1,6 +1,5 @@
 // User-defined records. The package (python/plait/inside/transforms/records.py) defines their
 // classes.
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/text.h"

@@ -2,6 +2,7 @@
 
 import inspect
 import pathlib
+import pickle
 import sys
 import unittest
 
@@ -41,6 +42,13 @@ class Surface(unittest.TestCase):
                 if examples.is_of_core(name, function):
                     self.assertTrue(function.__doc__, name)
                     self.assertIsInstance(inspect.signature(function), inspect.Signature)
+
+    def test_classes_name_the_module_where_users_find_them(self):
+        for place in (plait, plait.nn, plait.optim, plait.tree):
+            for name, value in vars(place).items():
+                if isinstance(value, type) and not name.startswith("_"):
+                    self.assertNotIn("inside", value.__module__, name)
+                    self.assertIs(pickle.loads(pickle.dumps(value)), value)
 
     def test_the_reader_of_headers_sees_functions_only(self):
         text = """
