@@ -201,7 +201,7 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
                                  results.end());
   results.resize(entry->results);
   if (!is_followed(arguments)) return results;
-  const auto pull = [entry, types](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+  const auto pull = [entry, types](std::span<const Tensor> cotangents, const Node::Kept& kept) {
     std::vector<Tensor> sent;
     for (const Tensor& cotangent : cotangents) {
       if (cotangent) sent.push_back(cotangent);
@@ -214,7 +214,7 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
     }
     return all;
   };
-  const auto refuse = [](std::span<const Tensor>, const Step::Kept&,
+  const auto refuse = [](std::span<const Tensor>, const Node::Kept&,
                          uint64_t) -> std::vector<Tensor> {
     throw TypeError("a function compiled ahead of time has no forward mode")
         .at(Location::of_caller());

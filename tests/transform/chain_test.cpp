@@ -40,13 +40,13 @@ struct Chain {
 };
 
 struct Work {
-  int64_t allocations = 0, steps = 0;
+  int64_t allocations = 0, nodes = 0;
 };
 Work work_of(const std::function<void()>& work) {
-  const uint64_t step = new_step()->number;
+  const uint64_t node = new_node()->number;
   const int64_t before = allocations_so_far();
   on_small_stack(work, kStack);
-  return {allocations_so_far() - before, static_cast<int64_t>(new_step()->number - step)};
+  return {allocations_so_far() - before, static_cast<int64_t>(new_node()->number - node)};
 }
 
 // Four times the size may take 4.2 times the work, plus a constant.
@@ -55,7 +55,7 @@ void expect_linear(const char* what, const std::function<void(int length)>& work
   work(1000);  // excludes one-time initialisation
   const Work few = work_of([&] { work(length / 4); }), many = work_of([&] { work(length); });
   EXPECT_LE(many.allocations, 4.2 * static_cast<double>(few.allocations) + 2000) << what;
-  EXPECT_LE(many.steps, 4.2 * static_cast<double>(few.steps) + 100) << what;
+  EXPECT_LE(many.nodes, 4.2 * static_cast<double>(few.nodes) + 100) << what;
   EXPECT_LE(many.allocations, 150 * length) << what;
 }
 

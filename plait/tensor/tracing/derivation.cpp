@@ -5,22 +5,22 @@
 namespace plait {
 namespace {
 
-std::atomic<uint64_t> newest_step{0}, newest_sketch{0};
+std::atomic<uint64_t> newest_node{0}, newest_sketch{0};
 
-// Steps without owners, which an outer call of this thread frees one by one.
+// Nodes without owners, which an outer call of this thread frees one by one.
 struct Unowned {
   bool is_being_freed = false;
-  std::vector<Step*> steps;
+  std::vector<Node*> nodes;
 };
 thread_local Unowned unowned;
 
-void free_with_all_below(Step* step) {
-  unowned.steps.push_back(step);
+void free_with_all_below(Node* node) {
+  unowned.nodes.push_back(node);
   if (unowned.is_being_freed) return;
   unowned.is_being_freed = true;
-  while (!unowned.steps.empty()) {
-    Step* const next = unowned.steps.back();
-    unowned.steps.pop_back();
+  while (!unowned.nodes.empty()) {
+    Node* const next = unowned.nodes.back();
+    unowned.nodes.pop_back();
     delete next;
   }
   unowned.is_being_freed = false;
@@ -28,21 +28,21 @@ void free_with_all_below(Step* step) {
 
 }  // namespace
 
-StepPtr::StepPtr(const StepPtr& other) : step_(other.step_) {
-  if (step_) step_->owners.fetch_add(1, std::memory_order_relaxed);
+NodePtr::NodePtr(const NodePtr& other) : node_(other.node_) {
+  if (node_) node_->owners.fetch_add(1, std::memory_order_relaxed);
 }
 
-StepPtr::~StepPtr() {
-  if (step_ && release_owner(step_->owners)) free_with_all_below(step_);
+NodePtr::~NodePtr() {
+  if (node_ && release_owner(node_->owners)) free_with_all_below(node_);
 }
 
-uint64_t Step::newest_number() { return newest_step.load(); }
+uint64_t Node::newest_number() { return newest_node.load(); }
 
-StepPtr new_step() {
-  auto step = std::make_unique<Step>();
-  step->number = ++newest_step;
-  if (const Sketch* sketch = Sketch::current()) step->sketch = sketch->number();
-  return StepPtr(step.release());
+NodePtr new_node() {
+  auto node = std::make_unique<Node>();
+  node->number = ++newest_node;
+  if (const Sketch* sketch = Sketch::current()) node->sketch = sketch->number();
+  return NodePtr(node.release());
 }
 
 Sketch::Sketch(Keeps keeps)
@@ -65,7 +65,7 @@ Tensor below(const Tensor& tensor, uint64_t level) {
   Derivation kept;
   if (all.origin) {
     kept.origin = {{}, all.origin.result, all.origin.levels.below(level)};
-    if (!kept.origin.levels.empty()) kept.origin.step = all.origin.step;
+    if (!kept.origin.levels.empty()) kept.origin.node = all.origin.node;
   }
   std::ranges::copy_if(all.tangents, std::back_inserter(kept.tangents),
                        [&](const auto& each) { return each->level->number() < level; });

@@ -1,5 +1,5 @@
-// The derivation of a tensor, for the levels that take derivatives: its node in the graph of steps
-// (reverse mode), and its tangents (forward mode). Filled in by `transform`.
+// The derivation of a tensor, for the levels that take derivatives: its node in the graph of
+// operations (reverse mode), and its tangents (forward mode). Filled in by `transform`.
 #pragma once
 
 #include <atomic>
@@ -18,38 +18,38 @@
 
 namespace plait {
 
-struct Step;
+struct Node;
 class Recording;  // transform/inside/derivatives/recording.h
 
-// Reference-counted pointer to a step. A long chain is freed without deep recursion.
-class StepPtr {
+// Reference-counted pointer to a node. A long chain is freed without deep recursion.
+class NodePtr {
  public:
-  StepPtr() = default;
-  explicit StepPtr(Step* step) : step_(step) {}
-  StepPtr(const StepPtr& other);
-  StepPtr(StepPtr&& other) noexcept : step_(std::exchange(other.step_, nullptr)) {}
-  StepPtr& operator=(StepPtr other) noexcept {
-    std::swap(step_, other.step_);
+  NodePtr() = default;
+  explicit NodePtr(Node* node) : node_(node) {}
+  NodePtr(const NodePtr& other);
+  NodePtr(NodePtr&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodePtr& operator=(NodePtr other) noexcept {
+    std::swap(node_, other.node_);
     return *this;
   }
-  ~StepPtr();
+  ~NodePtr();
 
-  Step* operator->() const { return step_; }
-  Step& operator*() const { return *step_; }
-  Step* get() const { return step_; }
-  explicit operator bool() const { return step_ != nullptr; }
+  Node* operator->() const { return node_; }
+  Node& operator*() const { return *node_; }
+  Node* get() const { return node_; }
+  explicit operator bool() const { return node_ != nullptr; }
 
  private:
-  Step* step_ = nullptr;
+  Node* node_ = nullptr;
 };
 
-// The step and result number that a tensor comes from, and the levels that follow it.
+// The node and result number that a tensor comes from, and the levels that follow it.
 struct Origin {
-  StepPtr step;
+  NodePtr node;
   uint32_t result = 0;
   LevelSet levels;
 
-  explicit operator bool() const { return static_cast<bool>(step); }
+  explicit operator bool() const { return static_cast<bool>(node); }
 };
 
 // The tangent of a tensor at a level of forward mode.
@@ -80,12 +80,12 @@ struct Listeners {
   std::vector<Entry> hooks;
 };
 
-// A step of the computation, with what its derivative needs.
-struct Step {
-  // The values that the rule of a custom step may read.
+// A node of the graph: an operation with what its derivative needs, or a leaf.
+struct Node {
+  // The values that the rule of a custom node may read.
   struct Kept {
     std::span<const Tensor> residuals;
-    std::span<const Tensor> results;  // those that the step keeps; the others are empty
+    std::span<const Tensor> results;  // those that the node keeps; the others are empty
   };
   // Maps cotangents of the results to cotangents of the inputs.
   using Backward =
@@ -96,19 +96,19 @@ struct Step {
 
   std::atomic<uint32_t> owners{1};
   uint64_t number = 0;                       // ascending in the order of computation
-  const ir::Primitive* primitive = nullptr;  // null for a step with `backward`, and for a leaf
+  const ir::Primitive* primitive = nullptr;  // null for a node with `backward`, and for a leaf
   ir::Attributes attributes = {};
   Location location = {};  // in the trace that recorded it
   LevelSet levels = {};
   std::vector<Origin> inputs = {};    // one per operand; empty if no level follows it
   std::vector<Tensor> operands = {};  // those that rules read
-  std::vector<Tensor> results = {};   // those that rules read; their origin is not this step
+  std::vector<Tensor> results = {};   // those that rules read; their origin is not this node
   std::vector<OperandType> operand_types = {};
   std::vector<OperandType> result_types = {};
   Backward backward = {};  // replaces the rules of the primitive
   Forward forward = {};    // used with `backward`
   size_t residuals = 0;    // number of operands at the end that are residuals
-  // Many steps that this one represents: its operands are the inputs of the recording.
+  // Many nodes that this one represents: its operands are the inputs of the recording.
   std::shared_ptr<const Recording> recording = {};
   std::shared_ptr<Listeners> listeners = {};  // null until there is one
   bool is_spent = false;                      // its kept values are freed, or were never kept
@@ -117,12 +117,12 @@ struct Step {
   static uint64_t newest_number();
 };
 
-// A step with the next number.
-StepPtr new_step();
+// A node with the next number.
+NodePtr new_node();
 
-// While one exists, its thread records the graph of steps but keeps no values: they will be
-// computed again (transform/inside/derivatives/recording.h). Levels that are opened meanwhile keep
-// their values as usual.
+// While one exists, its thread records the graph but keeps no values: they will be computed again
+// (transform/inside/derivatives/recording.h). Levels that are opened meanwhile keep their values as
+// usual.
 class Sketch {
  public:
   // True for an operation whose results are kept nevertheless.
@@ -141,7 +141,7 @@ class Sketch {
   bool keeps(const ir::Primitive& primitive, const ir::Attributes& attributes) const {
     return keeps_(primitive, attributes);
   }
-  // True if all of the levels are older than the sketch, so that only the sketch needs a step for
+  // True if all of the levels are older than the sketch, so that only the sketch needs a node for
   // them. False for what is run again within the sketch for a backward pass, which needs its values
   // now.
   bool covers(const LevelSet& levels) const {
@@ -154,7 +154,7 @@ class Sketch {
   }
   // True if it was computed within this sketch.
   bool includes(const Origin& origin) const {
-    return concerns(origin) && origin.step->sketch == number_;
+    return concerns(origin) && origin.node->sketch == number_;
   }
 
  private:

@@ -39,24 +39,24 @@ const LevelPtr& tape_level() {
   return trace == nullptr ? Level::ground() : trace->tape_level();
 }
 
-// Returns the number of the step at which the level last began to follow one of these tensors or
+// Returns the number of the node at which the level last began to follow one of these tensors or
 // their inputs; 0 if there is none.
 uint64_t latest_beginning(std::span<const Tensor> tensors, const Level& level) {
   uint64_t latest = 0;
-  std::vector<const Step*> steps;
-  std::unordered_set<const Step*> seen;
+  std::vector<const Node*> nodes;
+  std::unordered_set<const Node*> seen;
   const auto visit = [&](const Origin& origin) {
     const bool follows = origin && origin.levels.contains(level);
-    if (follows && seen.insert(origin.step.get()).second) steps.push_back(origin.step.get());
+    if (follows && seen.insert(origin.node.get()).second) nodes.push_back(origin.node.get());
     return follows;
   };
   for (const Tensor& tensor : tensors) {
     if (tensor.derivation()) visit(tensor.derivation()->origin);
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    bool is_beginning = true;
-    for (const Origin& input : steps[i]->inputs) is_beginning = !visit(input) && is_beginning;
-    if (is_beginning) latest = std::max(latest, steps[i]->number);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    bool is_leaf = true;
+    for (const Origin& input : nodes[i]->inputs) is_leaf = !visit(input) && is_leaf;
+    if (is_leaf) latest = std::max(latest, nodes[i]->number);
   }
   return latest;
 }
@@ -112,7 +112,7 @@ struct Followed {
       : innermost(open_levels_of(arguments).back()),
         tape(innermost_tape(arguments)),
         inputs(inner(arguments)) {
-    // A remat step is recomputed by operations alone, which do not know about levels.
+    // A remat node is recomputed by operations alone, which do not know about levels.
     if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) throw NeedsAllKept();
     std::tie(results, residuals) = forward(outer(arguments));
     if (tape) {
@@ -162,14 +162,14 @@ Tensors follow_with(Custom custom, std::span<const Seen> seen) {
     custom.inputs.push_back(each.result);
   }
   custom.backward = [rule = std::move(custom.backward), places](std::span<const Tensor> cotangents,
-                                                                const Step::Kept& kept) {
+                                                                const Node::Kept& kept) {
     Tensors given = rule(cotangents, kept);
     for (const size_t place : places) given.push_back(cotangents[place]);
     return given;
   };
   custom.forward = [rule = std::move(custom.forward), places, arguments,
                     count = custom.results.size()](std::span<const Tensor> tangents,
-                                                   const Step::Kept& kept, uint64_t level) {
+                                                   const Node::Kept& kept, uint64_t level) {
     const auto of_arguments = tangents.first(arguments);
     const bool any = std::ranges::any_of(of_arguments, [](const Tensor& x) { return bool(x); });
     Tensors given = any ? rule(of_arguments, kept, level) : Tensors(count);
@@ -238,11 +238,11 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
   Followed run(arguments, function, forward);
   const std::vector<OperandType> argument_types = types_of(arguments);
   const std::vector<OperandType> result_types = types_of(run.results);
-  const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+  const auto pull = [=](std::span<const Tensor> cotangents, const Node::Kept& kept) {
     return fitted("custom_vjp: the backward function",
                   backward(kept.residuals, made_whole(cotangents, result_types)), argument_types);
   };
-  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+  const auto push = [=](std::span<const Tensor> tangents, const Node::Kept& kept, uint64_t level) {
     const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
     return below_all(transpose_map(result_types, map, tangents), level);
   };
@@ -271,10 +271,10 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
     return fitted("custom_jvp: the rule", along(point, made_whole(tangents, argument_types)).second,
                   result_types);
   };
-  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+  const auto push = [=](std::span<const Tensor> tangents, const Node::Kept& kept, uint64_t level) {
     return below_all(tangents_at(kept.residuals, tangents), level);
   };
-  const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+  const auto pull = [=](std::span<const Tensor> cotangents, const Node::Kept& kept) {
     const auto map = [&](std::span<const Tensor> tangents) {
       return tangents_at(kept.residuals, tangents);
     };
@@ -293,7 +293,7 @@ Tensors follow_captured(Tensors results, std::span<const Tensor> computed) {
   for (size_t i = 0; i < computed.size(); ++i) {
     if (is_followed(computed[i])) seen.push_back({i, computed[i]});
   }
-  const auto nothing = [](std::span<const Tensor>, const Step::Kept&) { return Tensors(); };
+  const auto nothing = [](std::span<const Tensor>, const Node::Kept&) { return Tensors(); };
   return follow_with({.inputs = {},
                       .residuals = {},
                       .results = std::move(results),

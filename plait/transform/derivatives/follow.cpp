@@ -52,28 +52,28 @@ std::vector<Origin> origins_of(std::span<const Tensor> operands, const Followed&
   return origins;
 }
 
-// Records a step that has these results.
-StepPtr following_step(std::span<const Tensor> operands, const Followed& followed,
+// Records a node that has these results.
+NodePtr following_step(std::span<const Tensor> operands, const Followed& followed,
                        std::vector<Tensor>& results) {
-  StepPtr step = new_step();
-  step->levels = followed.levels;
-  step->inputs = origins_of(operands, followed);
-  step->result_types = types_of(results);
+  NodePtr node = new_node();
+  node->levels = followed.levels;
+  node->inputs = origins_of(operands, followed);
+  node->result_types = types_of(results);
   const Sketch* const sketch = Sketch::current();
-  step->is_spent = sketch != nullptr && sketch->covers(followed.levels);
-  if (detects_anomaly() && Trace::current() == nullptr) step->location = Location::of_caller();
+  node->is_spent = sketch != nullptr && sketch->covers(followed.levels);
+  if (detects_anomaly() && Trace::current() == nullptr) node->location = Location::of_caller();
   for (uint32_t i = 0; i < results.size(); ++i) {
     if (!has_tangent(results[i])) continue;
-    results[i] = with_origin(results[i], {step, i, followed.levels});
+    results[i] = with_origin(results[i], {node, i, followed.levels});
   }
-  return step;
+  return node;
 }
 
-// The sketch recomputes what it includes; a step keeps its other operands.
-void keep_beginnings(const Sketch& sketch, Step& step, std::span<const Tensor> operands) {
-  step.operands.resize(operands.size());
+// The sketch recomputes what it includes; a node keeps its other operands.
+void keep_beginnings(const Sketch& sketch, Node& node, std::span<const Tensor> operands) {
+  node.operands.resize(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!sketch.includes(step.inputs[i])) step.operands[i] = operands[i];
+    if (!sketch.includes(node.inputs[i])) node.operands[i] = operands[i];
   }
 }
 
@@ -92,7 +92,7 @@ std::vector<LevelPtr> forward_levels_of(std::span<const Tensor> operands) {
   return levels;
 }
 
-// The result without its origin, for the step to keep: with it the step would own itself. A tangent
+// The result without its origin, for the node to keep: with it the node would own itself. A tangent
 // that is followed could form such a cycle as well; it is dropped when its level closes.
 Tensor for_its_step(const Tensor& result, const LevelSet& levels) {
   for (const auto& each : derivation_of(result).tangents) {
@@ -130,25 +130,25 @@ class Following {
       note(followed);
     }
     for (const LevelPtr& level : forward) carry(level);
-    if (step_) keep_results(followed);
+    if (node_) keep_results(followed);
     return results_;
   }
 
  private:
   void note(const Followed& followed) {
-    step_ = following_step(operands_, followed, results_);
-    step_->primitive = &primitive_;
-    step_->attributes = attributes_;
-    if (const Trace* trace = Trace::current()) step_->location = trace->latest_location();
-    step_->operand_types = types_of(operands_);
-    step_->operands.resize(operands_.size());
+    node_ = following_step(operands_, followed, results_);
+    node_->primitive = &primitive_;
+    node_->attributes = attributes_;
+    if (const Trace* trace = Trace::current()) node_->location = trace->latest_location();
+    node_->operand_types = types_of(operands_);
+    node_->operands.resize(operands_.size());
     if (const Sketch* const sketch = Sketch::current()) {
-      keep_beginnings(*sketch, *step_, operands_);
+      keep_beginnings(*sketch, *node_, operands_);
     }
-    if (step_->is_spent) return;
+    if (node_->is_spent) return;
     const Reads reads = reads_of(primitive_, followed.inputs);
     for (size_t i = 0; i < operands_.size(); ++i) {
-      if (reads_operand(reads, i)) step_->operands[i] = operands_[i];
+      if (reads_operand(reads, i)) node_->operands[i] = operands_[i];
     }
   }
 
@@ -176,10 +176,10 @@ class Following {
     const Reads reads = reads_of(primitive_, followed.inputs);
     const Sketch* const sketch = Sketch::current();
     const bool keeps_all = sketch != nullptr && sketch->keeps(primitive_, attributes_);
-    step_->results.resize(results_.size());
+    node_->results.resize(results_.size());
     for (size_t i = 0; i < results_.size(); ++i) {
-      if (keeps_all || (!step_->is_spent && reads_result(reads, i))) {
-        step_->results[i] = for_its_step(results_[i], followed.levels);
+      if (keeps_all || (!node_->is_spent && reads_result(reads, i))) {
+        node_->results[i] = for_its_step(results_[i], followed.levels);
       }
     }
   }
@@ -188,7 +188,7 @@ class Following {
   std::span<const Tensor> operands_;
   const ir::Attributes attributes_;
   std::vector<Tensor> results_;
-  StepPtr step_;
+  NodePtr node_;
 };
 
 }  // namespace
@@ -208,13 +208,13 @@ std::vector<Tensor> follow_results(const ir::Primitive& primitive, std::span<con
 
 Tensor begin_following(const Tensor& tensor, const LevelPtr& level) {
   const Origin& origin = derivation_of(tensor).origin;
-  StepPtr step = new_step();
-  step->levels = LevelSet(level);
-  if (origin) step->levels = step->levels.with(origin.levels);
-  step->inputs = {origin};
-  step->result_types = {OperandType(tensor)};
-  if (const Sketch* const sketch = Sketch::current()) keep_beginnings(*sketch, *step, {&tensor, 1});
-  return with_origin(tensor, {step, 0, step->levels});
+  NodePtr node = new_node();
+  node->levels = LevelSet(level);
+  if (origin) node->levels = node->levels.with(origin.levels);
+  node->inputs = {origin};
+  node->result_types = {OperandType(tensor)};
+  if (const Sketch* const sketch = Sketch::current()) keep_beginnings(*sketch, *node, {&tensor, 1});
+  return with_origin(tensor, {node, 0, node->levels});
 }
 
 Tensor with_tangent(const Tensor& tensor, const LevelPtr& level, Tensor tangent) {
@@ -240,9 +240,9 @@ Tensor follow_refined(const Tensor& tensor, const Tensor& given) {
   const Followed followed = followed_in_reverse({&tensor, 1});
   if (!followed.levels.empty()) {
     std::vector<Tensor> results{refined};
-    const StepPtr step = following_step({&tensor, 1}, followed, results);
-    step->backward = [refine, shape = tensor.shape()](std::span<const Tensor> cotangents,
-                                                      const Step::Kept&) {
+    const NodePtr node = following_step({&tensor, 1}, followed, results);
+    node->backward = [refine, shape = tensor.shape()](std::span<const Tensor> cotangents,
+                                                      const Node::Kept&) {
       return std::vector{refine(cotangents[0], shape)};
     };
     refined = results[0];
@@ -255,29 +255,29 @@ Tensor follow_refined(const Tensor& tensor, const Tensor& given) {
 
 namespace {
 
-StepPtr note_custom(const Custom& custom, const Followed& followed, std::vector<Tensor>& results) {
+NodePtr note_custom(const Custom& custom, const Followed& followed, std::vector<Tensor>& results) {
   const std::vector<Tensor> values = results;
-  const StepPtr step = following_step(custom.inputs, followed, results);
+  const NodePtr node = following_step(custom.inputs, followed, results);
   const size_t inputs = custom.inputs.size();
-  step->backward = custom.backward;
-  step->forward = custom.forward;
-  step->residuals = custom.residuals.size();
-  step->inputs.resize(inputs + step->residuals);
+  node->backward = custom.backward;
+  node->forward = custom.forward;
+  node->residuals = custom.residuals.size();
+  node->inputs.resize(inputs + node->residuals);
   if (const Sketch* const sketch = Sketch::current()) {
     std::vector<Tensor> all = custom.inputs;
     all.insert(all.end(), custom.residuals.begin(), custom.residuals.end());
     const std::vector<Origin> origins =
         origins_of(custom.residuals, followed_in_reverse(custom.residuals));
-    std::ranges::copy(origins, step->inputs.begin() + static_cast<std::ptrdiff_t>(inputs));
-    keep_beginnings(*sketch, *step, all);
-    step->results = values;
+    std::ranges::copy(origins, node->inputs.begin() + static_cast<std::ptrdiff_t>(inputs));
+    keep_beginnings(*sketch, *node, all);
+    node->results = values;
   }
-  step->operands.resize(inputs + step->residuals);
-  if (!step->is_spent) {
+  node->operands.resize(inputs + node->residuals);
+  if (!node->is_spent) {
     std::ranges::copy(custom.residuals,
-                      step->operands.begin() + static_cast<std::ptrdiff_t>(inputs));
+                      node->operands.begin() + static_cast<std::ptrdiff_t>(inputs));
   }
-  return step;
+  return node;
 }
 
 std::vector<Tensor> all_below(std::span<const Tensor> tensors, uint64_t level) {
@@ -292,8 +292,8 @@ std::vector<Tensor> follow_custom(const Custom& custom) {
   const Followed followed = followed_in_reverse(custom.inputs);
   std::vector<Tensor> results;
   for (const Tensor& result : custom.results) results.push_back(underived(result));
-  StepPtr step;
-  if (!followed.levels.empty()) step = note_custom(custom, followed, results);
+  NodePtr node;
+  if (!followed.levels.empty()) node = note_custom(custom, followed, results);
   for (const LevelPtr& level : forward_levels_of(custom.inputs)) {
     std::vector<Tensor> tangents;
     for (const Tensor& input : custom.inputs) tangents.push_back(tangent_of(input, *level));
@@ -304,10 +304,10 @@ std::vector<Tensor> follow_custom(const Custom& custom) {
       if (given[i]) results[i] = with_tangent(results[i], level, given[i]);
     }
   }
-  if (step && custom.first_kept <= results.size()) {
-    step->results.resize(results.size());
+  if (node && custom.first_kept <= results.size()) {
+    node->results.resize(results.size());
     for (size_t i = custom.first_kept; i < results.size(); ++i) {
-      step->results[i] = for_its_step(results[i], followed.levels);
+      node->results[i] = for_its_step(results[i], followed.levels);
     }
   }
   return results;
@@ -317,13 +317,13 @@ std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector
                                      std::shared_ptr<const Recording> recording) {
   const Followed followed = followed_in_reverse(inputs);
   if (followed.levels.empty()) return results;
-  const StepPtr step = following_step(inputs, followed, results);
-  if (step->is_spent) {
-    keep_beginnings(*Sketch::current(), *step, inputs);
+  const NodePtr node = following_step(inputs, followed, results);
+  if (node->is_spent) {
+    keep_beginnings(*Sketch::current(), *node, inputs);
   } else {
-    step->operands.assign(inputs.begin(), inputs.end());
+    node->operands.assign(inputs.begin(), inputs.end());
   }
-  step->recording = std::move(recording);
+  node->recording = std::move(recording);
   return results;
 }
 
@@ -349,7 +349,7 @@ Tensor from_level(const Tensor& tensor, uint64_t level) {
   if (all.origin) {
     const LevelSet& levels = all.origin.levels;
     kept.origin = {{}, all.origin.result, levels.without(levels.below(level))};
-    if (!kept.origin.levels.empty()) kept.origin.step = all.origin.step;
+    if (!kept.origin.levels.empty()) kept.origin.node = all.origin.node;
   }
   std::ranges::copy_if(all.tangents, std::back_inserter(kept.tangents),
                        [&](const auto& each) { return each->level->number() >= level; });

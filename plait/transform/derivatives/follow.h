@@ -1,4 +1,4 @@
-// How levels follow operations: reverse mode records steps, forward mode propagates tangents.
+// How levels follow operations: reverse mode records a graph, forward mode propagates tangents.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ struct Custom {
   std::vector<Tensor> inputs;
   std::vector<Tensor> residuals;  // further tensors that the rules need
   std::vector<Tensor> results;
-  Step::Backward backward;
-  Step::Forward forward;
+  Node::Backward backward;
+  Node::Forward forward;
   size_t first_kept = SIZE_MAX;  // first result that the rules read, with all after it
 };
 std::vector<Tensor> follow_custom(const Custom& custom);
-// Follows the results of a recording that was run on these inputs, as one step.
+// Follows the results of a recording that was run on these inputs, as one node.
 std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector<Tensor> results,
                                      std::shared_ptr<const Recording> recording);
 // Returns the numbers of the open levels that follow any of these, the outermost first.

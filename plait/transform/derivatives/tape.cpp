@@ -24,8 +24,8 @@ const Origin& origin_of(const Tensor& tensor) {
   return tensor.derivation() ? tensor.derivation()->origin : none;
 }
 
-bool is_beginning(const Origin& origin) {
-  return origin && origin.step->primitive == nullptr && !origin.step->backward;
+bool is_leaf(const Origin& origin) {
+  return origin && origin.node->primitive == nullptr && !origin.node->backward;
 }
 
 // Call this before the tape is used. A jitted function may reach the outer tape through an argument
@@ -65,9 +65,9 @@ void expect_followed(std::string_view function, const Tensor& result, const Leve
           "w = (w - step).detach().requires_grad()");
 }
 
-void arrive(Step& beginning, const Tensor& cotangent) {
-  const std::lock_guard lock(beginning.listeners->mutex);
-  Tensor& total = beginning.listeners->gradient;
+void arrive(Node& leaf, const Tensor& cotangent) {
+  const std::lock_guard lock(leaf.listeners->mutex);
+  Tensor& total = leaf.listeners->gradient;
   total = total ? plait::add(total, cotangent) : cotangent;
 }
 
@@ -75,13 +75,13 @@ std::vector<Tensor> gradients_at(const LevelPtr& level, const Tensor& result,
                                  std::span<const Tensor> inputs, const Tensor& cotangent,
                                  const GradientOptions& options) {
   expect_followed("gradient", result, *level);
-  std::vector<const Step*> wanted, stops;
+  std::vector<const Node*> wanted, stops;
   for (const Tensor& input : inputs) {
     const Origin& origin = origin_of(input);
-    if (origin) wanted.push_back(origin.step.get());
+    if (origin) wanted.push_back(origin.node.get());
   }
   for (const Tensor& stop : options.stop_at) {
-    if (const Origin& origin = origin_of(stop)) stops.push_back(origin.step.get());
+    if (const Origin& origin = origin_of(stop)) stops.push_back(origin.node.get());
   }
   std::optional<LevelPause> pause;
   if (!options.create_graph) pause.emplace(*level);
@@ -94,7 +94,7 @@ std::vector<Tensor> gradients_at(const LevelPtr& level, const Tensor& result,
   std::vector<Tensor> gradients;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Origin& origin = origin_of(inputs[i]);
-    gradients.push_back(origin ? sweep.at(*origin.step, origin.result) : Tensor());
+    gradients.push_back(origin ? sweep.at(*origin.node, origin.result) : Tensor());
     if (gradients.back() || options.allow_unused) continue;
     throw ValueError("gradient: the result does not depend on input {}, {}", i,
                      inputs[i].type().text())
@@ -124,7 +124,7 @@ Tensor Tensor::requires_grad() const {
         .hint("convert it with astype");
   }
   Tensor followed = begin_following(*this, tape_level());
-  followed.derivation()->origin.step->listeners = std::make_shared<Listeners>();
+  followed.derivation()->origin.node->listeners = std::make_shared<Listeners>();
   return followed;
 }
 
@@ -138,23 +138,23 @@ void Tensor::backward(const Tensor& cotangent, const BackwardOptions& options) c
   if (!options.create_graph) pause.emplace(*level);
   Sweep sweep(*level);
   sweep.add(origin_of(*this), cotangent_for("backward", *this, cotangent));
-  sweep.run({.keep = options.keep || options.create_graph, .at_beginning = arrive});
+  sweep.run({.keep = options.keep || options.create_graph, .at_leaf = arrive});
 }
 
 Tensor Tensor::grad() const {
   expect_own_tape(*this);
   const Origin& origin = origin_of(*this);
-  if (!is_beginning(origin) || !origin.step->listeners) return {};
-  const std::lock_guard lock(origin.step->listeners->mutex);
-  return origin.step->listeners->gradient;
+  if (!is_leaf(origin) || !origin.node->listeners) return {};
+  const std::lock_guard lock(origin.node->listeners->mutex);
+  return origin.node->listeners->gradient;
 }
 
 void Tensor::zero_grad() const {
   expect_own_tape(*this);
   const Origin& origin = origin_of(*this);
-  if (!is_beginning(origin) || !origin.step->listeners) return;
-  const std::lock_guard lock(origin.step->listeners->mutex);
-  origin.step->listeners->gradient = {};
+  if (!is_leaf(origin) || !origin.node->listeners) return;
+  const std::lock_guard lock(origin.node->listeners->mutex);
+  origin.node->listeners->gradient = {};
 }
 
 Tensor Tensor::detach() const { return stop_gradient(*this); }
@@ -168,17 +168,17 @@ uint64_t register_hook(const Tensor& tensor, Listeners::Hook hook) {
                      tensor.type().text())
         .at(Location::of_caller());
   }
-  if (!origin.step->listeners) origin.step->listeners = std::make_shared<Listeners>();
-  const std::lock_guard lock(origin.step->listeners->mutex);
-  origin.step->listeners->hooks.push_back({++newest, origin.result, std::move(hook)});
-  return origin.step->listeners->hooks.back().number;
+  if (!origin.node->listeners) origin.node->listeners = std::make_shared<Listeners>();
+  const std::lock_guard lock(origin.node->listeners->mutex);
+  origin.node->listeners->hooks.push_back({++newest, origin.result, std::move(hook)});
+  return origin.node->listeners->hooks.back().number;
 }
 
 void remove_hook(const Tensor& tensor, uint64_t number) {
   const Origin& origin = origin_of(tensor);
-  if (!origin || !origin.step->listeners) return;
-  const std::lock_guard lock(origin.step->listeners->mutex);
-  std::erase_if(origin.step->listeners->hooks,
+  if (!origin || !origin.node->listeners) return;
+  const std::lock_guard lock(origin.node->listeners->mutex);
+  std::erase_if(origin.node->listeners->hooks,
                 [=](const Listeners::Entry& entry) { return entry.number == number; });
 }
 

@@ -94,10 +94,10 @@ Pullback::~Pullback() {
 
 Tensor Pullback::begin(const Tensor& argument) {
   arguments_.emplace_back(argument);
-  beginnings_.emplace_back();
+  leaves_.emplace_back();
   if (!has_tangent(argument)) return argument;
   Tensor followed = begin_following(argument, level_);
-  beginnings_.back() = followed.derivation()->origin.step;
+  leaves_.back() = followed.derivation()->origin.node;
   return followed;
 }
 
@@ -121,14 +121,14 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
     check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
     sweep.add(results_[i], combined_along_axis(cotangents[i], result_types_[i]));
   }
-  std::vector<const Step*> wanted;
-  for (const StepPtr& beginning : beginnings_) {
-    if (beginning) wanted.push_back(beginning.get());
+  std::vector<const Node*> wanted;
+  for (const NodePtr& leaf : leaves_) {
+    if (leaf) wanted.push_back(leaf.get());
   }
   sweep.run({.keep = keep, .wanted = wanted});
   std::vector<Tensor> given;
-  for (size_t i = 0; i < beginnings_.size(); ++i) {
-    Tensor cotangent = beginnings_[i] ? sweep.at(*beginnings_[i]) : Tensor();
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    Tensor cotangent = leaves_[i] ? sweep.at(*leaves_[i]) : Tensor();
     given.push_back(cotangent ? std::move(cotangent) : zeros_of(arguments_[i]));
   }
   return given;
@@ -142,7 +142,7 @@ std::vector<Tensor> Pullback::push(std::span<const Tensor> tangents) const {
   for (size_t i = 0; i < tangents.size(); ++i) {
     check_fits("linearize", tangents[i], arguments_[i], fmt::format("argument {}", i));
   }
-  std::vector<Tensor> given = sweep_forward(*level_, results_, beginnings_, tangents);
+  std::vector<Tensor> given = sweep_forward(*level_, results_, leaves_, tangents);
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i]) given[i] = zeros_of(result_types_[i]);
   }

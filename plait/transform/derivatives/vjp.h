@@ -47,7 +47,7 @@ class Pullback {
 
  private:
   LevelPtr level_;
-  std::vector<StepPtr> beginnings_;  // one an argument; null for arguments without a derivative
+  std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
   std::vector<OperandType> arguments_;
   std::vector<Origin> results_;
   std::vector<OperandType> result_types_;

@@ -12,20 +12,20 @@
 namespace plait {
 namespace {
 
-// All steps of the sketch on which these origins depend, the earliest first.
-std::vector<const Step*> steps_within(const Sketch& sketch, std::span<const Origin> results) {
-  std::vector<const Step*> steps;
-  std::unordered_map<const Step*, bool> seen;
+// All nodes of the sketch on which these origins depend, the earliest first.
+std::vector<const Node*> nodes_within(const Sketch& sketch, std::span<const Origin> results) {
+  std::vector<const Node*> nodes;
+  std::unordered_map<const Node*, bool> seen;
   const auto visit = [&](const Origin& origin) {
     if (!sketch.includes(origin)) return;
-    if (seen.try_emplace(origin.step.get(), true).second) steps.push_back(origin.step.get());
+    if (seen.try_emplace(origin.node.get(), true).second) nodes.push_back(origin.node.get());
   };
   for (const Origin& result : results) visit(result);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    for (const Origin& input : steps[i]->inputs) visit(input);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const Origin& input : nodes[i]->inputs) visit(input);
   }
-  std::ranges::sort(steps, {}, [](const Step* step) { return step->number; });
-  return steps;
+  std::ranges::sort(nodes, {}, [](const Node* node) { return node->number; });
+  return nodes;
 }
 
 // The open levels that follow the operands now and did not then.
@@ -51,41 +51,41 @@ std::shared_ptr<const Recording> Recording::of(const Sketch& sketch,
                                                std::span<const Origin> results,
                                                std::vector<Tensor>& inputs) {
   const std::shared_ptr<Recording> recording(new Recording);
-  std::unordered_map<const Step*, uint32_t> entries;
-  std::map<std::pair<const Step*, uint32_t>, uint32_t> known_inputs;
+  std::unordered_map<const Node*, uint32_t> entries;
+  std::map<std::pair<const Node*, uint32_t>, uint32_t> known_inputs;
   const auto source_of = [&](const Origin& origin, const Tensor& operand) -> Source {
     if (!sketch.concerns(origin)) return {};
     if (sketch.includes(origin)) {
-      return {Source::Kind::entry, entries.at(origin.step.get()), origin.result};
+      return {Source::Kind::entry, entries.at(origin.node.get()), origin.result};
     }
-    const auto [place, is_new] = known_inputs.try_emplace({origin.step.get(), origin.result},
+    const auto [place, is_new] = known_inputs.try_emplace({origin.node.get(), origin.result},
                                                           static_cast<uint32_t>(inputs.size()));
     if (is_new) inputs.push_back(operand);
     return {Source::Kind::input, place->second};
   };
-  for (const Step* step : steps_within(sketch, results)) {
-    Entry entry{.primitive = step->primitive,
-                .attributes = step->attributes,
-                .location = step->location,
-                .levels = step->levels,
-                .result_types = step->result_types,
-                .backward = step->backward,
-                .forward = step->forward,
-                .residuals = step->residuals,
-                .recording = step->recording,
-                .listeners = step->listeners};
-    for (size_t i = 0; i < step->inputs.size(); ++i) {
-      const Tensor& operand = step->operands[i];
-      entry.sources.push_back(source_of(step->inputs[i], operand));
+  for (const Node* node : nodes_within(sketch, results)) {
+    Entry entry{.primitive = node->primitive,
+                .attributes = node->attributes,
+                .location = node->location,
+                .levels = node->levels,
+                .result_types = node->result_types,
+                .backward = node->backward,
+                .forward = node->forward,
+                .residuals = node->residuals,
+                .recording = node->recording,
+                .listeners = node->listeners};
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const Tensor& operand = node->operands[i];
+      entry.sources.push_back(source_of(node->inputs[i], operand));
       const bool is_constant = entry.sources.back().kind == Source::Kind::constant;
       entry.constants.push_back(is_constant ? operand : Tensor());
     }
     const bool is_kept =
-        step->backward || (step->primitive && sketch.keeps(*step->primitive, step->attributes));
+        node->backward || (node->primitive && sketch.keeps(*node->primitive, node->attributes));
     if (is_kept) {
-      for (const Tensor& result : step->results) entry.kept.push_back(underived(result));
+      for (const Tensor& result : node->results) entry.kept.push_back(underived(result));
     }
-    entries.emplace(step, static_cast<uint32_t>(recording->entries_.size()));
+    entries.emplace(node, static_cast<uint32_t>(recording->entries_.size()));
     recording->entries_.push_back(std::move(entry));
   }
   for (const Origin& result : results) recording->results_.push_back(source_of(result, {}));
@@ -186,7 +186,7 @@ std::vector<Tensor> Recording::run(const Entry& entry, std::span<const Tensor> o
   if (entry.listeners) {
     for (const Tensor& result : results) {
       if (result.derivation() == nullptr || !result.derivation()->origin) continue;
-      result.derivation()->origin.step->listeners = entry.listeners;
+      result.derivation()->origin.node->listeners = entry.listeners;
     }
   }
   return results;

@@ -40,14 +40,14 @@ class Recording {
   struct Entry {
     const ir::Primitive* primitive;  // null: has `backward` or `recording`, or is the identity
     ir::Attributes attributes;
-    Location location;  // of the step, if known
+    Location location;  // of the node, if known
     LevelSet levels;
     std::vector<Source> sources;
     std::vector<Tensor> constants;  // operands that are constants
     std::vector<Tensor> kept;       // the results, if they are not recomputed
     std::vector<OperandType> result_types;
-    Step::Backward backward;
-    Step::Forward forward;
+    Node::Backward backward;
+    Node::Forward forward;
     size_t residuals = 0;  // number of residuals, the last operands
     std::shared_ptr<const Recording> recording;
     std::shared_ptr<Listeners> listeners;
@@ -70,7 +70,7 @@ class Recording {
 bool store_nothing(const ir::Primitive& primitive, const ir::Attributes& attributes);
 
 // Call it after a function has run under the sketch, and the sketch has ended. Replaces the
-// recorded steps of the results by one step, which reruns them in a backward pass.
+// recorded nodes of the results by one node, which reruns them in a backward pass.
 std::vector<Tensor> replace_by_one_step(const Sketch& sketch, std::vector<Tensor> results);
 
 }  // namespace plait

@@ -13,17 +13,17 @@
 namespace plait {
 namespace {
 
-// The results that rules read, with this step as their origin. Levels that a trace pauses are
+// The results that rules read, with this node as their origin. Levels that a trace pauses are
 // included: the captures of a trace are followed where its function is used.
-std::vector<Tensor> results_of(const StepPtr& step) {
-  std::vector<Tensor> results = step->results;
-  const LevelSet levels = step->levels.differentiable_levels();
+std::vector<Tensor> results_of(const NodePtr& node) {
+  std::vector<Tensor> results = node->results;
+  const LevelSet levels = node->levels.differentiable_levels();
   if (levels.empty()) return results;
   for (uint32_t i = 0; i < results.size(); ++i) {
     if (!results[i] || !has_tangent(results[i])) continue;
     Derivation derivation;
     if (results[i].derivation()) derivation = *results[i].derivation();
-    derivation.origin = {step, i, levels};
+    derivation.origin = {node, i, levels};
     results[i] =
         results[i].with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
   }
@@ -31,9 +31,9 @@ std::vector<Tensor> results_of(const StepPtr& step) {
 }
 
 // The levels, of both modes, that may differentiate the repeated run.
-LevelSet levels_of_recording(const Step& step) {
-  LevelSet levels = step.levels;
-  for (const Tensor& operand : step.operands) {
+LevelSet levels_of_recording(const Node& node) {
+  LevelSet levels = node.levels;
+  for (const Tensor& operand : node.operands) {
     if (!operand || !operand.derivation()) continue;
     for (const auto& each : operand.derivation()->tangents) {
       levels = levels.with(LevelSet(each->level));
@@ -42,27 +42,27 @@ LevelSet levels_of_recording(const Step& step) {
   return levels.differentiable_levels();
 }
 
-// Runs the operations of a step again, and returns the origins of the new results. The run is in
+// Runs the operations of a node again, and returns the origins of the new results. The run is in
 // the trace of the first one, so that other levels follow it too, through the stored operands.
-std::vector<Origin> origins_again(const Step& step, const Level& level) {
+std::vector<Origin> origins_again(const Node& node, const Level& level) {
   std::vector<Origin> origins;
-  const Trace::WhereFollowed there(levels_of_recording(step));
+  const Trace::WhereFollowed there(levels_of_recording(node));
   const LevelResume resume(level);
-  for (const Tensor& result : step.recording->run(step.operands, Recording::Want::derivatives)) {
+  for (const Tensor& result : node.recording->run(node.operands, Recording::Want::derivatives)) {
     origins.push_back(result.derivation() ? result.derivation()->origin : Origin());
   }
   return origins;
 }
 
-std::unordered_set<uint64_t> numbers_of(std::span<const Step* const> steps) {
+std::unordered_set<uint64_t> numbers_of(std::span<const Node* const> nodes) {
   std::unordered_set<uint64_t> numbers;
-  for (const Step* step : steps) numbers.insert(step->number);
+  for (const Node* node : nodes) numbers.insert(node->number);
   return numbers;
 }
 
-std::vector<Tensor> backward_of(const StepPtr& step, std::span<const Tensor> cotangents) {
-  const std::vector<Tensor> results = results_of(step);
-  return step->backward(cotangents, {std::span(step->operands).last(step->residuals), results});
+std::vector<Tensor> backward_of(const NodePtr& node, std::span<const Tensor> cotangents) {
+  const std::vector<Tensor> results = results_of(node);
+  return node->backward(cotangents, {std::span(node->operands).last(node->residuals), results});
 }
 
 // Calls the hooks with the accumulated cotangent, in the order of registration; a hook may
@@ -87,20 +87,20 @@ void tell(Listeners& listeners, std::vector<Tensor>& cotangents) {
   }
 }
 
-void forget(Step& step) {
-  step.is_spent = true;
-  step.operands.clear();
-  step.results.clear();
-  step.backward = {};
-  step.forward = {};
-  step.recording = {};
-  step.inputs.clear();
+void forget(Node& node) {
+  node.is_spent = true;
+  node.operands.clear();
+  node.results.clear();
+  node.backward = {};
+  node.forward = {};
+  node.recording = {};
+  node.inputs.clear();
 }
 
-[[noreturn]] void refuse_spent(const Step& step) {
+[[noreturn]] void refuse_spent(const Node& node) {
   const std::string_view what =
-      step.primitive ? std::string_view(step.primitive->name) : "a function";
-  if (step.sketch != 0) {
+      node.primitive ? std::string_view(node.primitive->name) : "a function";
+  if (node.sketch != 0) {
     throw ValueError("{} was computed inside of remat, which keeps nothing of it for a gradient",
                      what)
         .at(Location::of_caller())
@@ -116,11 +116,11 @@ void forget(Step& step) {
 
 void Sweep::add(const Origin& origin, const Tensor& cotangent) {
   if (!cotangent || !follows(origin)) return;
-  const auto [place, is_new] = cotangents_.try_emplace(origin.step.get());
+  const auto [place, is_new] = cotangents_.try_emplace(origin.node.get());
   std::vector<Tensor>& of_results = place->second;
   if (is_new) {
-    of_results.resize(origin.step->result_types.size());
-    waiting_.push_back(origin.step);
+    of_results.resize(origin.node->result_types.size());
+    waiting_.push_back(origin.node);
     std::ranges::push_heap(waiting_, Later());
   }
   Tensor& total = of_results[origin.result];
@@ -128,98 +128,98 @@ void Sweep::add(const Origin& origin, const Tensor& cotangent) {
 }
 
 void Sweep::run(const SweepOptions& options) {
-  const Steps wanted = numbers_of(options.wanted), stops = numbers_of(options.stops);
+  const Nodes wanted = numbers_of(options.wanted), stops = numbers_of(options.stops);
   if (options.only_wanted) {
     only_ = wanted;
-    std::vector<const Step*> all;
-    for (const StepPtr& step : waiting_) all.push_back(step.get());
+    std::vector<const Node*> all;
+    for (const NodePtr& node : waiting_) all.push_back(node.get());
     add_leading(std::move(all), 0);
   }
   while (!waiting_.empty()) {
-    const StepPtr step = take_latest();
-    std::vector<Tensor> cotangents = std::move(cotangents_.extract(step.get()).mapped());
-    if (step->listeners) tell(*step->listeners, cotangents);
-    if (wanted.contains(step->number)) kept_[step.get()] = cotangents;
-    if (stops.contains(step->number) || (only_ && !only_->contains(step->number))) continue;
-    if (step->is_spent) refuse_spent(*step);
-    const bool is_beginning =
-        std::ranges::none_of(step->inputs, [&](const Origin& input) { return follows(input); });
-    if (is_beginning) {
-      if (options.at_beginning && cotangents[0]) options.at_beginning(*step, cotangents[0]);
+    const NodePtr node = take_latest();
+    std::vector<Tensor> cotangents = std::move(cotangents_.extract(node.get()).mapped());
+    if (node->listeners) tell(*node->listeners, cotangents);
+    if (wanted.contains(node->number)) kept_[node.get()] = cotangents;
+    if (stops.contains(node->number) || (only_ && !only_->contains(node->number))) continue;
+    if (node->is_spent) refuse_spent(*node);
+    const bool is_leaf =
+        std::ranges::none_of(node->inputs, [&](const Origin& input) { return follows(input); });
+    if (is_leaf) {
+      if (options.at_leaf && cotangents[0]) options.at_leaf(*node, cotangents[0]);
       continue;
     }
-    pull_through(step, cotangents);
-    if (!options.keep && !step->levels.has_unclosed_besides(level_)) forget(*step);
+    pull_through(node, cotangents);
+    if (!options.keep && !node->levels.has_unclosed_besides(level_)) forget(*node);
   }
 }
 
-StepPtr Sweep::take_latest() {
+NodePtr Sweep::take_latest() {
   std::ranges::pop_heap(waiting_, Later());
-  StepPtr step = std::move(waiting_.back());
+  NodePtr node = std::move(waiting_.back());
   waiting_.pop_back();
-  return step;
+  return node;
 }
 
-// Finds the steps after `later_than` on which these depend and that lead to a wanted step, the
+// Finds the nodes after `later_than` on which these depend and that lead to a wanted node, the
 // earliest first.
-void Sweep::add_leading(std::vector<const Step*> steps, uint64_t later_than) {
-  std::unordered_set<const Step*> seen(steps.begin(), steps.end());
-  for (size_t i = 0; i < steps.size(); ++i) {
-    for (const Origin& input : steps[i]->inputs) {
-      const Step* const step = input.step.get();
-      const bool is_new = follows(input) && step->number > later_than && seen.insert(step).second;
-      if (is_new) steps.push_back(step);
+void Sweep::add_leading(std::vector<const Node*> nodes, uint64_t later_than) {
+  std::unordered_set<const Node*> seen(nodes.begin(), nodes.end());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const Origin& input : nodes[i]->inputs) {
+      const Node* const node = input.node.get();
+      const bool is_new = follows(input) && node->number > later_than && seen.insert(node).second;
+      if (is_new) nodes.push_back(node);
     }
   }
-  std::ranges::sort(steps, {}, [](const Step* step) { return step->number; });
-  for (const Step* step : steps) {
-    const bool leads = std::ranges::any_of(step->inputs, [&](const Origin& input) {
-      return follows(input) && only_->contains(input.step->number);
+  std::ranges::sort(nodes, {}, [](const Node* node) { return node->number; });
+  for (const Node* node : nodes) {
+    const bool leads = std::ranges::any_of(node->inputs, [&](const Origin& input) {
+      return follows(input) && only_->contains(input.node->number);
     });
-    if (leads) only_->insert(step->number);
+    if (leads) only_->insert(node->number);
   }
 }
 
-Tensor Sweep::at(const Step& wanted, uint32_t result) const {
+Tensor Sweep::at(const Node& wanted, uint32_t result) const {
   const auto place = kept_.find(&wanted);
   return place == kept_.end() ? Tensor() : place->second[result];
 }
 
-void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotangents) {
-  const Step& step = *pointer;
-  const LocationScope place(step.location.in_backward_pass());
-  const BackwardPassOf pass(step.primitive);
+void Sweep::pull_through(const NodePtr& pointer, std::span<const Tensor> cotangents) {
+  const Node& node = *pointer;
+  const LocationScope place(node.location.in_backward_pass());
+  const BackwardPassOf pass(node.primitive);
   std::vector<bool> wanted;
-  for (const Origin& input : step.inputs) {
-    wanted.push_back(follows(input) && (!only_ || only_->contains(input.step->number)));
+  for (const Origin& input : node.inputs) {
+    wanted.push_back(follows(input) && (!only_ || only_->contains(input.node->number)));
   }
   if (std::ranges::find(wanted, true) == wanted.end()) return;
-  if (step.recording) return pull_through_again(step, cotangents);
+  if (node.recording) return pull_through_again(node, cotangents);
   std::vector<Tensor> given;
-  if (step.backward) {
+  if (node.backward) {
     given = backward_of(pointer, cotangents);
     given.resize(wanted.size());
-  } else if (step.primitive == nullptr) {
+  } else if (node.primitive == nullptr) {
     given = {cotangents[0]};
   } else {
     const std::vector<Tensor> results = results_of(pointer);
-    given = pull_back({*step.primitive, step.attributes, step.operands, results, step.operand_types,
-                       step.result_types},
+    given = pull_back({*node.primitive, node.attributes, node.operands, results, node.operand_types,
+                       node.result_types},
                       cotangents, wanted);
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) add(step.inputs[i], given[i]);
+    if (wanted[i]) add(node.inputs[i], given[i]);
   }
 }
 
-// The steps of the second run replace the step that represented them.
-void Sweep::pull_through_again(const Step& step, std::span<const Tensor> cotangents) {
-  const uint64_t latest = Step::newest_number();
-  const std::vector<Origin> results = origins_again(step, level_);
+// The nodes of the second run replace the node that represented them.
+void Sweep::pull_through_again(const Node& node, std::span<const Tensor> cotangents) {
+  const uint64_t latest = Node::newest_number();
+  const std::vector<Origin> results = origins_again(node, level_);
   if (only_) {
-    std::vector<const Step*> ends;
+    std::vector<const Node*> ends;
     for (const Origin& result : results) {
-      if (follows(result) && result.step->number > latest) ends.push_back(result.step.get());
+      if (follows(result) && result.node->number > latest) ends.push_back(result.node.get());
     }
     add_leading(std::move(ends), latest);
   }
@@ -228,26 +228,26 @@ void Sweep::pull_through_again(const Step& step, std::span<const Tensor> cotange
 
 namespace {
 
-// Forward mode through the steps of a level, from its beginnings or continuing another sweep.
+// Forward mode through the nodes of a level, from its leaves or continuing another sweep.
 class ForwardSweep {
  public:
   explicit ForwardSweep(const Level& level, const ForwardSweep* before = nullptr)
       : level_(level), before_(before) {}
 
-  void begin(const Step& beginning, const Tensor& tangent) { found_[&beginning] = {tangent}; }
+  void begin(const Node& leaf, const Tensor& tangent) { found_[&leaf] = {tangent}; }
 
   std::vector<Tensor> run(std::span<const Origin> results) {
-    for (const StepPtr& step : steps_to(results)) {
+    for (const NodePtr& node : steps_to(results)) {
       std::vector<Tensor> incoming;
       bool is_zero = true;
-      for (const Origin& input : step->inputs) {
+      for (const Origin& input : node->inputs) {
         incoming.push_back(tangent_at(input));
         is_zero = is_zero && !incoming.back();
       }
       if (is_zero) continue;
-      std::vector<Tensor> outgoing = push_through(step, incoming);
-      outgoing.resize(step->result_types.size());
-      found_[step.get()] = std::move(outgoing);
+      std::vector<Tensor> outgoing = push_through(node, incoming);
+      outgoing.resize(node->result_types.size());
+      found_[node.get()] = std::move(outgoing);
     }
     std::vector<Tensor> given;
     for (const Origin& result : results) given.push_back(tangent_at(result));
@@ -257,85 +257,85 @@ class ForwardSweep {
  private:
   Tensor tangent_at(const Origin& origin) const {
     const bool is_followed = origin && origin.levels.contains(level_);
-    const std::vector<Tensor>* const tangents = is_followed ? find(*origin.step) : nullptr;
+    const std::vector<Tensor>* const tangents = is_followed ? find(*origin.node) : nullptr;
     return tangents == nullptr ? Tensor() : (*tangents)[origin.result];
   }
 
-  const std::vector<Tensor>* find(const Step& step) const {
-    const auto place = found_.find(&step);
+  const std::vector<Tensor>* find(const Node& node) const {
+    const auto place = found_.find(&node);
     if (place != found_.end()) return &place->second;
-    return before_ == nullptr ? nullptr : before_->find(step);
+    return before_ == nullptr ? nullptr : before_->find(node);
   }
 
-  // The steps on which these depend and that were not visited yet, the earliest first.
-  std::vector<StepPtr> steps_to(std::span<const Origin> results) const {
-    std::vector<StepPtr> all;
-    std::unordered_set<const Step*> seen;
+  // The nodes on which these depend and that were not visited yet, the earliest first.
+  std::vector<NodePtr> steps_to(std::span<const Origin> results) const {
+    std::vector<NodePtr> all;
+    std::unordered_set<const Node*> seen;
     const auto visit = [&](const Origin& origin) {
       const bool is_new = origin && origin.levels.contains(level_) &&
-                          find(*origin.step) == nullptr && seen.insert(origin.step.get()).second;
-      if (is_new) all.push_back(origin.step);
+                          find(*origin.node) == nullptr && seen.insert(origin.node.get()).second;
+      if (is_new) all.push_back(origin.node);
     };
     for (const Origin& result : results) visit(result);
     for (size_t i = 0; i < all.size(); ++i) {
       for (const Origin& input : all[i]->inputs) visit(input);
     }
-    std::ranges::sort(all, {}, [](const StepPtr& step) { return step->number; });
+    std::ranges::sort(all, {}, [](const NodePtr& node) { return node->number; });
     return all;
   }
 
-  std::vector<Tensor> push_through(const StepPtr& step, std::span<const Tensor> tangents) {
-    const LocationScope place(step->location);
-    if (step->is_spent) refuse_spent(*step);
-    if (step->recording) {
-      const std::vector<Origin> results = origins_again(*step, level_);
+  std::vector<Tensor> push_through(const NodePtr& node, std::span<const Tensor> tangents) {
+    const LocationScope place(node->location);
+    if (node->is_spent) refuse_spent(*node);
+    if (node->recording) {
+      const std::vector<Origin> results = origins_again(*node, level_);
       return ForwardSweep(level_, this).run(results);
     }
-    if (step->forward) {
-      const std::vector<Tensor> results = results_of(step);
-      return step->forward(tangents.first(step->inputs.size() - step->residuals),
-                           {std::span(step->operands).last(step->residuals), results},
+    if (node->forward) {
+      const std::vector<Tensor> results = results_of(node);
+      return node->forward(tangents.first(node->inputs.size() - node->residuals),
+                           {std::span(node->operands).last(node->residuals), results},
                            level_.number());
     }
-    if (step->backward) {
+    if (node->backward) {
       const auto map = [&](std::span<const Tensor> cotangents) {
-        return backward_of(step, cotangents);
+        return backward_of(node, cotangents);
       };
-      return transpose_map(step->result_types, map, tangents);
+      return transpose_map(node->result_types, map, tangents);
     }
-    if (step->primitive == nullptr) return {tangents[0]};
-    const std::vector<Tensor> results = results_of(step);
-    return push_forward({*step->primitive, step->attributes, step->operands, results,
-                         step->operand_types, step->result_types},
+    if (node->primitive == nullptr) return {tangents[0]};
+    const std::vector<Tensor> results = results_of(node);
+    return push_forward({*node->primitive, node->attributes, node->operands, results,
+                         node->operand_types, node->result_types},
                         tangents);
   }
 
   const Level& level_;
   const ForwardSweep* const before_;
-  std::unordered_map<const Step*, std::vector<Tensor>> found_;
+  std::unordered_map<const Node*, std::vector<Tensor>> found_;
 };
 
 }  // namespace
 
 std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> results,
-                                  std::span<const StepPtr> beginnings,
+                                  std::span<const NodePtr> leaves,
                                   std::span<const Tensor> tangents) {
   ForwardSweep sweep(level);
-  for (size_t i = 0; i < beginnings.size(); ++i) {
-    if (beginnings[i]) sweep.begin(*beginnings[i], tangents[i]);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i]) sweep.begin(*leaves[i], tangents[i]);
   }
   return sweep.run(results);
 }
 
 namespace {
 
-bool is_nonlinear(const Step& step, const Level& level) {
-  if (step.primitive == nullptr || step.backward) return false;
+bool is_nonlinear(const Node& node, const Level& level) {
+  if (node.primitive == nullptr || node.backward) return false;
   std::vector<bool> wanted;
-  for (const Origin& input : step.inputs) {
+  for (const Origin& input : node.inputs) {
     wanted.push_back(input && input.levels.contains(level));
   }
-  const Reads reads = reads_of(*step.primitive, wanted);
+  const Reads reads = reads_of(*node.primitive, wanted);
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] && reads_operand(reads, i)) return true;
   }
@@ -345,12 +345,12 @@ bool is_nonlinear(const Step& step, const Level& level) {
 }  // namespace
 
 void refuse_nonlinear_steps(const Level& level, std::span<const Origin> results) {
-  std::unordered_set<const Step*> seen;
-  std::vector<const Step*> all;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> all;
   const auto visit = [&](const Origin& origin) {
     const bool is_new =
-        origin && origin.levels.contains(level) && seen.insert(origin.step.get()).second;
-    if (is_new) all.push_back(origin.step.get());
+        origin && origin.levels.contains(level) && seen.insert(origin.node.get()).second;
+    if (is_new) all.push_back(origin.node.get());
   };
   for (const Origin& result : results) visit(result);
   for (size_t i = 0; i < all.size(); ++i) {

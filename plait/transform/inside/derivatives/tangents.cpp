@@ -88,8 +88,8 @@ Tensor sum_followed(const Tensor& a, const Tensor& b, Tensor sum) {
        .residuals = {},
        .results = {std::move(sum)},
        .backward = [](auto cotangents,
-                      const Step::Kept&) { return Tensors{cotangents[0], cotangents[0]}; },
-       .forward = [](auto tangents, const Step::Kept&,
+                      const Node::Kept&) { return Tensors{cotangents[0], cotangents[0]}; },
+       .forward = [](auto tangents, const Node::Kept&,
                      uint64_t) { return Tensors{sum_of(tangents[0], tangents[1])}; }})[0];
 }
 

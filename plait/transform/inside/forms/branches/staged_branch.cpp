@@ -77,11 +77,11 @@ class Branches {
          .residuals = std::move(residuals),
          .results = std::move(results),
          .backward =
-             [pull, wanted](auto cotangents, const Step::Kept& kept) {
+             [pull, wanted](auto cotangents, const Node::Kept& kept) {
                return spread(pull(kept.residuals, cotangents), wanted);
              },
          .forward =
-             [self = *this, inexact, count](auto tangents, const Step::Kept& kept, uint64_t) {
+             [self = *this, inexact, count](auto tangents, const Node::Kept& kept, uint64_t) {
                return spread(self.push(kept.residuals.first(count), tangents), inexact);
              }});
   }

@@ -127,7 +127,7 @@ Tensors follow_in_reverse(const RecursiveFunction& function, std::span<const Ten
                         .results = std::move(results),
                         .backward =
                             [function, wanted, inexact, n = operands.size()](
-                                auto cotangents, const Step::Kept& kept) {
+                                auto cotangents, const Node::Kept& kept) {
                               return spread(
                                   pull(function, kept.residuals.first(n), kept.residuals.subspan(n),
                                        wanted, inexact, cotangents),
@@ -135,7 +135,7 @@ Tensors follow_in_reverse(const RecursiveFunction& function, std::span<const Ten
                             },
                         .forward =
                             [function, inexact, n = operands.size()](
-                                auto tangents, const Step::Kept& kept, uint64_t) {
+                                auto tangents, const Node::Kept& kept, uint64_t) {
                               const Tensors all = push(function, kept.residuals.first(n), tangents);
                               return spread(std::span(all).subspan(inexact.size()), inexact);
                             }});

@@ -77,13 +77,13 @@ class History {
          .residuals = taken,
          .results = std::move(all),
          .backward =
-             [self = *this, wanted](auto cotangents, const Step::Kept& kept) {
+             [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
                const Tensors none(self.loop_.carries());
                return self.pull(kept.residuals, kept.results, wanted, none,
                                 cotangents.first(self.loop_.carries()));
              },
          .forward =
-             [self = *this, inexact](auto tangents, const Step::Kept& kept, uint64_t) {
+             [self = *this, inexact](auto tangents, const Node::Kept& kept, uint64_t) {
                return spread(self.push(kept.residuals, tangents, self.length_of(kept.results)),
                              inexact);
              },
@@ -273,7 +273,7 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
        .residuals = joined({operands, std::span(all).subspan(carries)}),
        .results = std::move(results),
        .backward =
-           [history, wanted, own, carries](auto cotangents, const Step::Kept& kept) {
+           [history, wanted, own, carries](auto cotangents, const Node::Kept& kept) {
              Length length;
              length.steps = Trace::current()->as_size(kept.residuals[own]);
              for (const Tensor& total : kept.residuals.subspan(own + 1)) {
@@ -284,7 +284,7 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
                                  Tensors(carries));
            },
        .forward =
-           [loop, inexact, own, carries, shapes](auto tangents, const Step::Kept& kept, uint64_t) {
+           [loop, inexact, own, carries, shapes](auto tangents, const Node::Kept& kept, uint64_t) {
              const LoopWithTangents moving =
                  with_tangents(loop, kept.residuals.first(own), tangents);
              const Tensors found = stage_while(moving.loop, moving.operands);

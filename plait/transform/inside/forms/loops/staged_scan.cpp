@@ -54,11 +54,11 @@ class Scan {
          .residuals = taken,
          .results = std::move(all),
          .backward =
-             [self = *this, wanted, results](auto cotangents, const Step::Kept& kept) {
+             [self = *this, wanted, results](auto cotangents, const Node::Kept& kept) {
                return self.pull(kept.residuals, kept.results.subspan(results), wanted, cotangents);
              },
          .forward =
-             [self = *this, keeping, inexact](auto tangents, const Step::Kept& kept, uint64_t) {
+             [self = *this, keeping, inexact](auto tangents, const Node::Kept& kept, uint64_t) {
                return spread(self.push(keeping, kept.residuals, tangents), inexact);
              },
          .first_kept = results});

@@ -43,11 +43,11 @@ class While {
          .residuals = joined({operands, {&steps, 1}}),
          .results = std::move(all),
          .backward =
-             [self = *this, wanted](auto cotangents, const Step::Kept& kept) {
+             [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
                return spread(self.pull(kept.residuals, wanted, cotangents), wanted);
              },
          .forward =
-             [self = *this, inexact](auto tangents, const Step::Kept& kept, uint64_t) {
+             [self = *this, inexact](auto tangents, const Node::Kept& kept, uint64_t) {
                return spread(self.push(kept.residuals.first(kept.residuals.size() - 1), tangents),
                              inexact);
              }});

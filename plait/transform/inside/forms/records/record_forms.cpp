@@ -116,8 +116,8 @@ Tensor as_it_is(const Tensor& given, Tensor result) {
       {.inputs = {given},
        .residuals = {},
        .results = {std::move(result)},
-       .backward = [](auto cotangents, const Step::Kept&) { return Tensors{cotangents[0]}; },
-       .forward = [](auto tangents, const Step::Kept&,
+       .backward = [](auto cotangents, const Node::Kept&) { return Tensors{cotangents[0]}; },
+       .forward = [](auto tangents, const Node::Kept&,
                      uint64_t) { return Tensors{tangents[0]}; }})[0];
 }
 
@@ -131,8 +131,8 @@ Tensor packed(const ir::RecordType& record, std::span<const Tensor> fields) {
        .residuals = {},
        .results = {std::move(result)},
        .backward = [&record](auto cotangents,
-                             const Step::Kept&) { return tangents_taken(record, cotangents[0]); },
-       .forward = [&record](auto tangents, const Step::Kept&,
+                             const Node::Kept&) { return tangents_taken(record, cotangents[0]); },
+       .forward = [&record](auto tangents, const Node::Kept&,
                             uint64_t) { return Tensors{made_of_tangents(record, tangents)}; }})[0];
 }
 
@@ -145,8 +145,8 @@ Tensors unpacked(const ir::RecordType& record, const Tensor& given) {
        .results = std::move(fields),
        .backward = [&record](
                        auto cotangents,
-                       const Step::Kept&) { return Tensors{made_of_tangents(record, cotangents)}; },
-       .forward = [&record](auto tangents, const Step::Kept&,
+                       const Node::Kept&) { return Tensors{made_of_tangents(record, cotangents)}; },
+       .forward = [&record](auto tangents, const Node::Kept&,
                             uint64_t) { return tangents_taken(record, tangents[0]); }});
 }
 

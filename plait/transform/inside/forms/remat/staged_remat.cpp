@@ -35,11 +35,11 @@ class StagedRemat {
          .residuals = taken,
          .results = std::move(results),
          .backward =
-             [self = *this, wanted, count](auto cotangents, const Step::Kept& kept) {
+             [self = *this, wanted, count](auto cotangents, const Node::Kept& kept) {
                return self.pull(kept.residuals, kept.results.subspan(count), cotangents, wanted);
              },
          .forward =
-             [self = *this, shapes, count](auto tangents, const Step::Kept& kept, uint64_t) {
+             [self = *this, shapes, count](auto tangents, const Node::Kept& kept, uint64_t) {
                return control::refined(
                    self.push(kept.residuals, kept.results.subspan(count), tangents), shapes);
              },
