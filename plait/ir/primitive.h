@@ -170,7 +170,7 @@ struct Primitive {
   ScalarBody body = {};
   // For a primitive that returns a view of its one operand, possibly padded with zeros. Empty if
   // the map is not affine.
-  std::optional<IndexMap> (*places)(const Instruction& instruction) = nullptr;
+  std::optional<IndexMap> (*index_map)(const Instruction& instruction) = nullptr;
 
   uint32_t number = 0;  // consecutive in the order of registration in this process
 };

@@ -86,15 +86,15 @@ using Place = IndexSignature::Affine;
 // The index of the result's dimension itself.
 Place index_of(size_t dimension) { return {{{static_cast<uint32_t>(dimension)}}}; }
 
-std::optional<ir::IndexMap> broadcast_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> broadcast_map(const ir::Instruction& instruction) {
   const Shape &from = instruction.operand_type(0).shape(),
               &to = instruction.result_types()[0].shape();
   const size_t added = to.rank() - from.rank();
-  ir::IndexMap places;
+  ir::IndexMap map;
   for (size_t i = 0; i < from.rank(); ++i) {
-    places.dimensions.push_back(same(from[i], Dim(1)) ? Place() : index_of(added + i));
+    map.dimensions.push_back(same(from[i], Dim(1)) ? Place() : index_of(added + i));
   }
-  return places;
+  return map;
 }
 
 Tensor sum_to(const Tensor& cotangent, const Shape& shape) {
@@ -143,10 +143,10 @@ void infer_reshape(ir::Inference& in) {
 
 // Each dimension of the operand must be one of the result, or be split into several ones; sizes of
 // 1 are inserted or removed.
-std::optional<ir::IndexMap> reshape_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> reshape_map(const ir::Instruction& instruction) {
   const Shape &from = instruction.operand_type(0).shape(),
               &to = instruction.result_types()[0].shape();
-  ir::IndexMap places;
+  ir::IndexMap map;
   size_t next = 0;
   const auto skip_ones = [&] {
     while (next < to.rank() && same(to[next], Dim(1))) ++next;
@@ -168,10 +168,10 @@ std::optional<ir::IndexMap> reshape_places(const ir::Instruction& instruction) {
         step = step * to[parts[i]];
       }
     }
-    places.dimensions.push_back(std::move(place));
+    map.dimensions.push_back(std::move(place));
   }
   skip_ones();
-  return next == to.rank() ? std::optional(places) : std::nullopt;
+  return next == to.rank() ? std::optional(map) : std::nullopt;
 }
 
 void reshape_now(KernelCall& call, const void*) {
@@ -205,13 +205,13 @@ IndexSignature permute_signature(const ir::Inference& in) {
   return signature;
 }
 
-std::optional<ir::IndexMap> permute_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> permute_map(const ir::Instruction& instruction) {
   const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
-  ir::IndexMap places{std::vector<Place>(axes.size())};
+  ir::IndexMap map{std::vector<Place>(axes.size())};
   for (size_t i = 0; i < axes.size(); ++i) {
-    places.dimensions[static_cast<size_t>(axes[i])] = index_of(i);
+    map.dimensions[static_cast<size_t>(axes[i])] = index_of(i);
   }
-  return places;
+  return map;
 }
 
 void permute_now(KernelCall& call, const void*) {
@@ -262,7 +262,7 @@ struct ShapeTable {
                      .attributes = &ir::schema_of<SizesAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_broadcast,
-                     .places = broadcast_places},
+                     .index_map = broadcast_map},
        .rules = {.transposes = {{{},
                                  [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                    return sum_to(cotangent, c.operand_types[0].shape());
@@ -277,7 +277,7 @@ struct ShapeTable {
                      .attributes = &ir::schema_of<SizesAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_reshape,
-                     .places = reshape_places},
+                     .index_map = reshape_map},
        .rules = {.transposes = {{{},
                                  [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                    return plait::reshape(cotangent, c.operand_types[0].shape());
@@ -292,7 +292,7 @@ struct ShapeTable {
                              .attributes = &ir::schema_of<PermuteAttributes>(),
                              .operands = ir::exactly(1),
                              .signature = permute_signature,
-                             .places = permute_places},
+                             .index_map = permute_map},
                .rules = {.transposes = {{{},
                                          [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                            const auto& axes =

@@ -70,15 +70,15 @@ Slice slice_of(int64_t start, int64_t count, int64_t step) {
   return {.start = start, .stop = stop < 0 ? std::nullopt : std::optional(stop), .step = step};
 }
 
-// Element places of an operation that moves elements along one axis only.
+// The index map of an operation that moves elements along one axis only.
 ir::IndexMap moved_along(const ir::Instruction& instruction, int64_t axis,
                          ir::IndexSignature::Affine place) {
-  ir::IndexMap places = *ir::identity_map(instruction);
-  places.dimensions[static_cast<size_t>(axis)] = std::move(place);
-  return places;
+  ir::IndexMap map = *ir::identity_map(instruction);
+  map.dimensions[static_cast<size_t>(axis)] = std::move(place);
+  return map;
 }
 
-std::optional<ir::IndexMap> slice_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> slice_map(const ir::Instruction& instruction) {
   const auto& a = instruction.attributes_as<SliceAttributes>();
   return moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis), a.step}}, a.start});
 }
@@ -130,12 +130,12 @@ void infer_pad(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to));
 }
 
-std::optional<ir::IndexMap> pad_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> pad_map(const ir::Instruction& instruction) {
   const auto& a = instruction.attributes_as<PadAttributes>();
   if (a.step != 1) return std::nullopt;
-  auto places = moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis)}}, -a.before});
-  places.guarded = true;
-  return places;
+  auto map = moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis)}}, -a.before});
+  map.guarded = true;
+  return map;
 }
 
 void pad_now(KernelCall& call, const void*) {
@@ -247,7 +247,7 @@ struct SliceTable {
                      .operands = ir::exactly(1),
                      .infer = infer_slice,
                      .effects = slice_effects,
-                     .places = slice_places},
+                     .index_map = slice_map},
        .rules = {.transposes = {{{}, transpose_slice}},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<SliceAttributes>(slice_ops().slice, a, operands, batched);
@@ -260,7 +260,7 @@ struct SliceTable {
                      .attributes = &ir::schema_of<PadAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_pad,
-                     .places = pad_places},
+                     .index_map = pad_map},
        .rules = {.transposes = {{{}, transpose_pad}},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<PadAttributes>(slice_ops().pad, a, operands, batched);

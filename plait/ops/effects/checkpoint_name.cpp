@@ -17,7 +17,7 @@ const ir::Primitive& checkpoint_name_primitive() {
                      .operands = ir::exactly(1),
                      .elementwise = ir::Elementwise::same,
                      .numerics = {.accuracy = ir::Accuracy::exact},
-                     .places = ir::identity_map},
+                     .index_map = ir::identity_map},
        .rules = {.partials = {Partial::one()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   return primitive;

@@ -458,7 +458,7 @@ struct ElementwiseUnaryTable {
                      .takes = kAllButKeys,
                      .elementwise = ir::Elementwise::same,
                      .numerics = {.accuracy = ir::Accuracy::exact},
-                     .places = ir::identity_map},
+                     .index_map = ir::identity_map},
        .rules = {.partials = {Partial::zero()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; },
        .function = plait::stop_gradient});

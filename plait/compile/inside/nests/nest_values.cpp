@@ -189,9 +189,9 @@ NestValue NestValues::loaded(ValueId value, const PlaceMap& map) {
 
 // ---- Views.
 
-PlaceMap NestValues::moved_by(const ir::IndexMap& places, const PlaceMap& map) const {
+PlaceMap NestValues::moved_by(const ir::IndexMap& view, const PlaceMap& map) const {
   PlaceMap moved;
-  for (const auto& place : places.dimensions) {
+  for (const auto& place : view.dimensions) {
     Affine sum = space_.nowhere();
     sum.offset = place.offset;
     for (const auto& term : place.terms) {
@@ -207,9 +207,9 @@ PlaceMap NestValues::moved_by(const ir::IndexMap& places, const PlaceMap& map) c
 }
 
 uint32_t NestValues::through_view(const Instruction& view, const PlaceMap& map) {
-  const ir::IndexMap places = *view.primitive().places(view);
-  const PlaceMap moved = moved_by(places, map);
-  if (!places.guarded) return value_at(view.operands()[0], moved);
+  const ir::IndexMap index_map = *view.primitive().index_map(view);
+  const PlaceMap moved = moved_by(index_map, map);
+  if (!index_map.guarded) return value_at(view.operands()[0], moved);
   return guarded(view.operands()[0], moved);
 }
 
@@ -219,9 +219,9 @@ uint32_t NestValues::guarded(ValueId operand, const PlaceMap& map) {
   PlaceMap at = map;
   auto definition = function_.definition(from);
   while (definition && region_.roles.of(*definition) == Role::view) {
-    const ir::IndexMap places = *definition->primitive().places(*definition);
-    if (places.guarded) return fail();
-    at = moved_by(places, at);
+    const ir::IndexMap index_map = *definition->primitive().index_map(*definition);
+    if (index_map.guarded) return fail();
+    at = moved_by(index_map, at);
     from = definition->operands()[0];
     definition = function_.definition(from);
   }

@@ -48,7 +48,7 @@ class NestValues {
   uint32_t value_at(ir::ValueId value, const PlaceMap& map);
   NestValue known_number(const ir::Instruction& instruction, const PlaceMap& map) const;
   NestValue loaded(ir::ValueId value, const PlaceMap& map);
-  PlaceMap moved_by(const ir::IndexMap& places, const PlaceMap& map) const;
+  PlaceMap moved_by(const ir::IndexMap& view, const PlaceMap& map) const;
   uint32_t through_view(const ir::Instruction& view, const PlaceMap& map);
   uint32_t guarded(ir::ValueId operand, const PlaceMap& map);
 

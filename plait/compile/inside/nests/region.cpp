@@ -42,7 +42,7 @@ Role role_of(const ir::Instruction& instruction) {
   if (primitive.structure != ir::Structure::machine) return Role::other;
   if (primitive.effects && !primitive.effects(instruction).pure()) return Role::other;
   if (&primitive == &iota_primitive()) return Role::number;
-  if (primitive.places) return primitive.places(instruction) ? Role::view : Role::other;
+  if (primitive.index_map) return primitive.index_map(instruction) ? Role::view : Role::other;
   if (is_pointwise(primitive)) return Role::pointwise;
   if (&primitive == &matmul_primitive()) return Role::product;
   return reduction_of(primitive) ? Role::reduction : Role::other;

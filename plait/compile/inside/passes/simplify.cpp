@@ -75,12 +75,12 @@ std::optional<Replacement> without_two_signs(const Candidate& c) {
 std::optional<Replacement> without_identity_view(const Candidate& c) {
   const ir::Primitive& primitive = *c.instruction.primitive;
   const bool is_convert = &primitive == &convert_primitive();
-  if (!primitive.places && !is_convert) return std::nullopt;
+  if (!primitive.index_map && !is_convert) return std::nullopt;
   const ir::Type& from = c.operand_type(0);
   if (!(c.result_types()[0] == from)) return std::nullopt;
   const bool moves_nothing = &primitive == &broadcast_primitive() ||
                              &primitive == &reshape_primitive() || is_convert ||
-                             primitive.places == ir::identity_map;
+                             primitive.index_map == ir::identity_map;
   return moves_nothing ? replaced_by(c.instruction.operands[0]) : std::nullopt;
 }
 

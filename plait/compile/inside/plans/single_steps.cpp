@@ -11,9 +11,9 @@ using ir::Structure;
 // True if the result may be a view of the operand.
 bool is_view(const Instruction& instruction) {
   const ir::Primitive& primitive = instruction.primitive();
-  if (primitive.places == nullptr) return false;
-  const auto places = primitive.places(instruction);
-  return !places || !places->guarded;
+  if (primitive.index_map == nullptr) return false;
+  const auto map = primitive.index_map(instruction);
+  return !map || !map->guarded;
 }
 
 Step::Kind kind_of_primitive(const Instruction& instruction, const PlannedBody& body,
