@@ -25,8 +25,8 @@ TEST(ElementwiseLoops, EachIsThereForItsDtypes) {
        "divide"},
       {floats,
        "expm1 exp2 log2 log10 log1p sigmoid erf erfc erfinv lgamma digamma floor ceil round trunc "
-       "atan2 hypot logaddexp copysign nextafter polygamma logaddexp2 entr ldexp exponent erfcx "
-       "ndtr "
+       "atan2 hypot logaddexp copysign nextafter polygamma logaddexp2 entr log1mexp ldexp exponent "
+       "erfcx ndtr "
        "log_ndtr ndtri i0 i0e i1 i1e zeta betaln gammainc gammaincc gamma_density gammainc_grad_a "
        "random_gamma_grad betainc betainc_grad_a betainc_grad_b beta_density"},
       {complex, "real imag conjugate"},

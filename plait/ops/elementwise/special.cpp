@@ -171,6 +171,23 @@ struct SpecialTable {
        {.real = [](Reals x) { return special::entropy(x[0]); }},
        {.partials = {Partial::of(kFirst, [](const Context& c) { return -log(c.operand(0)) - 1; })}},
        {.accuracy = ir::Accuracy::special, .domain = {{0.0, 3.0}}}});
+  const ir::Primitive& log1mexp = declare_function(
+      1, {"log1mexp",
+          plait::log1mexp,
+          "log(1 − e^−x), accurate near 0 and for large x; NaN below 0.",
+          "numpy.log of −numpy.expm1(−x), or numpy.log1p of −numpy.exp(−x), by which loses less",
+          kFloatings,
+          {.real = [](Reals x) { return special::log_1_minus_exp(x[0]); }},
+          {.partials = {Partial::of(kFirst,
+                                    [](const Context& c) {
+                                      // 1/(e^x − 1), times e^−x/e^−x: e^x overflows for large x,
+                                      // and the derivatives would be 0 · ∞.
+                                      const Tensor negated = -c.operand(0);
+                                      return plait::exp(negated) / -plait::expm1(negated);
+                                    })}},
+          {.precision = ir::Precision::wide,
+           .accuracy = ir::Accuracy::special,
+           .domain = {{0.1, 9.0}}}});
   const ir::Primitive& ldexp = declare_function(
       2, {"ldexp",
           {},
@@ -291,6 +308,10 @@ Tensor logaddexp2(const Operand& a, const Operand& b) {
 Tensor entr(const Operand& x) {
   const Call call("entr", x);
   return apply_inexactly(special_ops().entr, x);
+}
+Tensor log1mexp(const Operand& x) {
+  const Call call("log1mexp", x);
+  return apply_inexactly(special_ops().log1mexp, x);
 }
 Tensor gcd(const Operand& a, const Operand& b) {
   const Call call("gcd", a, b);

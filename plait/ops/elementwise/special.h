@@ -15,7 +15,8 @@ Tensor digamma(const Operand& x);  // the derivative of lgamma
 // The n-th derivative of digamma, for integers n; NaN for negative x if n > 1.
 Tensor polygamma(const Operand& n, const Operand& x);
 Tensor logaddexp(const Operand& a, const Operand& b);  // log(e^a + e^b)
-Tensor xlogy(const Operand& x, const Operand& y);      // x log y; 0 for x = 0 unless y is NaN
+Tensor log1mexp(const Operand& x);  // log(1 − e^−x), accurate near 0 and for large x; NaN below 0
+Tensor xlogy(const Operand& x, const Operand& y);  // x log y; 0 for x = 0 unless y is NaN
 
 Tensor xlog1py(const Operand& x, const Operand& y);     // x log(1 + y); 0 for x = 0 unless y is NaN
 Tensor logaddexp2(const Operand& a, const Operand& b);  // log₂(2^a + 2^b)

@@ -160,6 +160,7 @@ void bind_special(nb::module_& m) {
        {"logit", logit, "log(x / (1 - x)), the inverse of sigmoid."},
        {"sinc", sinc, "sin(pi x) / (pi x), 1 at 0."},
        {"entr", entr, "-x log(x); 0 for x = 0, -inf below 0."},
+       {"log1mexp", log1mexp, "log(1 - exp(-x)), accurate near 0 and for large x; NaN below 0."},
        {"erfcx", erfcx, "exp(x * x) erfc(x)."},
        {"ndtr", ndtr, "The cumulative distribution function of the standard normal distribution."},
        {"log_ndtr", log_ndtr, "The logarithm of ndtr, accurate also where ndtr underflows to 0."},

@@ -69,6 +69,10 @@ def log_normal_cdf(x):
     return mpmath.log1p(-share) if x > 0 else mpmath.log(share)
 
 
+def log1mexp(x):
+    return np.where(x < np.log(2), np.log(-np.expm1(-x)), np.log1p(-np.exp(-x)))
+
+
 def beta_density(a, b, x):
     return x ** (a - 1) * (1 - x) ** (b - 1) / mpmath.beta(a, b)
 
@@ -98,6 +102,7 @@ add("polygamma", exact(lambda n, x: mpmath.psi(int(n), x)), draw=orders, special
 add("logaddexp", np.logaddexp, scale=lambda a, b: 1 + np.maximum(a, b))
 add("logaddexp2", np.logaddexp2, scale=lambda a, b: 1 + np.maximum(a, b))
 add("entr", scipy.special.entr, zero_signs=False)
+add("log1mexp", log1mexp, extended=True)
 add("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int64)), draw=with_whole_powers, special=False, fixed=(1,))
 add("exponent", lambda x: np.where(np.isfinite(x), np.frexp(x)[1], 0).astype(x.dtype))
 add("erfcx", exact(lambda x: mpmath.exp(x * x) * mpmath.erfc(x), np.isfinite, scipy.special.erfcx), large=False)

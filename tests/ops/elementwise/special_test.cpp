@@ -61,6 +61,11 @@ TEST(Special, LogarithmsAndTheirLimits) {
   expect_values(sinc(doubles({0, 1, -0.5, 1e6, 0.2500001})),
                 {1, 0, 2 / kPi, 0, 0.90031623887327856}, 1e-13);
   expect_values(entr(doubles({0, 1, 2, -1, NAN})), {0, 0, -2 * std::log(2), -INFINITY, NAN}, 1e-15);
+  expect_values(
+      log1mexp(doubles({0, 1e-300, 1e-10, 1e-3, std::log(2), 1, 40, 700, INFINITY, -1, NAN})),
+      {-INFINITY, std::log(1e-300), -23.025850929990456804, -6.9082552373154707118, -std::log(2),
+       -0.45867514538708189, -4.2483542552915890e-18, -9.8596765437597708e-305, 0, NAN, NAN},
+      1e-15);
   const Tensor p = doubles({0, 0, 1, 1, 2, -1, NAN, 1e300}),
                q = doubles({0, 1, 0, 1, 1, 1, 1, 1e-300});
   expect_values(rel_entr(p, q),

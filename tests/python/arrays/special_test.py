@@ -70,6 +70,9 @@ class DerivativesTest(unittest.TestCase):
                                    float(jax.grad(jax.grad(jnp.sinc))(x)), places=9)
         for x in (0.1, 0.3, 0.7, 0.9):
             self.agree("logit", jsp.logit, x)
+        for x in (1e-300, 1e-3, 0.6, 0.7, 2.0, 40.0, 700.0):
+            self.agree("log1mexp", jax.nn.log1mexp, x)
+            np.testing.assert_allclose(plait.log1mexp(np.asarray(x)).item(), jax.nn.log1mexp(x), rtol=1e-12)
         for pair in ((0.0, 1.0), (0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.3), (1e300, 1e-300)):
             self.agree("rel_entr", jsp.rel_entr, *pair)
             if pair != (1.0, 0.0):  # infinite; a constant here
@@ -102,6 +105,7 @@ class DerivativesTest(unittest.TestCase):
                 narrow = plait.grad(function)(np.asarray(x, np.float32)).item()
                 np.testing.assert_allclose(narrow, first, rtol=1e-4, err_msg=f"{function} {x}, f32")
         for x in (1e3, 1e200):
+            self.assertEqual(plait.grad(plait.grad(plait.grad(plait.log1mexp)))(np.asarray(x)).item(), 0)
             self.assertEqual(plait.grad(plait.grad(plait.grad(plait.log_ndtr)))(np.asarray(x)).item(), 0)
         self.assertAlmostEqual(plait.grad(plait.grad(plait.log_ndtr))(np.asarray(-1e9)).item(), -1, places=12)
 

@@ -61,6 +61,11 @@ double entropy(double x) {
   return x < 0 ? -kInfinity : x;
 }
 
+double log_1_minus_exp(double x) {
+  // The first loses digits where e^−x is small, the second where it is near 1; they change at ½.
+  return x < std::numbers::ln2 ? std::log(-std::expm1(-x)) : std::log1p(-std::exp(-x));
+}
+
 double times_power_of_2(double x, double e) {
   if (std::isnan(e)) return e;
   return std::ldexp(x, static_cast<int>(std::clamp(e, -5000.0, 5000.0)));

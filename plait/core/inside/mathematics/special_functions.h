@@ -11,6 +11,7 @@
 namespace plait::special {
 
 double entropy(double x);                     // −x log x; 0 for x = 0, −∞ for x < 0
+double log_1_minus_exp(double x);             // log(1 − e^−x); NaN for x < 0
 double times_power_of_2(double x, double e);  // x · 2^e, e an integer
 double exponent(double x);  // e of x = m 2^e, ½ ≤ |m| < 1; 0 for 0, infinities and NaN
 

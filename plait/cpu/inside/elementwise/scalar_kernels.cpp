@@ -116,6 +116,7 @@ void add_double_functions(Kernels& kernels) {
 void add_special_functions(Kernels& kernels) {
   add_both<log_add_exp2>(kernels, "logaddexp2");
   add_both<special::entropy>(kernels, "entr");
+  add_both<special::log_1_minus_exp>(kernels, "log1mexp");
   add_both<special::times_power_of_2>(kernels, "ldexp");
   add_both<special::exponent>(kernels, "exponent");
   add_both<special::scaled_erfc>(kernels, "erfcx");
