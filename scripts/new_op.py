@@ -5,8 +5,9 @@ lists what to edit; or says where an operation's entries are missing.
     scripts/new_op.py sinc2 --like expm1    copies
     scripts/new_op.py --check sinc2         copies nothing; exits with 1 if something is missing
 
-Both names are those of the functions that users call. The copies still compute what the other does: edit them in the order
-in which they are listed. docs/architecture.md says what each place is for."""
+Both names are those of the functions that users call. Copy an operation of the family (the source of plait/ops) that the new one
+belongs to, with as many operands, and a derivative that is as simple: entr for an elementwise function. The copies still compute
+what the other does: edit them in the order in which they are listed. docs/architecture.md says what each place is for."""
 
 import argparse
 import dataclasses
@@ -100,6 +101,12 @@ def functions(text, operation):
     yield from statements(text, rf"^(?!return)[A-Za-z][\w:<>&, ]* {operation.function}\(")
 
 
+def functions_alone(text, operation):
+    """Without the comment above, which may be of several functions."""
+    for found in re.finditer(rf"^(?!return)[A-Za-z][\w:<>&, ]* {operation.function}\(", text, re.M):
+        yield found.start(), end_of_statement(text, found.start())
+
+
 def declarations(text, operation):
     """The primitive in the table of its family, and its handle."""
     if operation.member:
@@ -120,6 +127,21 @@ def rows(text, operation):
     for name in operation.names:
         for found in re.finditer(rf'\{{(?:"{name}"|{name}_primitive(?:\(\))?),', text):
             yield found.start(), end_of_balanced(text, found.start())
+
+
+def kernels(text, operation):
+    """Rows of tables, and registrations of loops."""
+    yield from rows(text, operation)
+    for name in operation.names:
+        for found in re.finditer(rf'^ +add\w*<[^\n]*>\(kernels, "{name}"[^\n]*\);\n', text, re.M):
+            yield found.span()
+
+
+def loop_names(text, operation):
+    """The name in the lists of elementwise loops, with a space before or behind it."""
+    for name in operation.names:
+        for found in re.finditer(rf'(?<=\w) {name}(?=[ "])|(?<="){name} ', text):
+            yield found.span()
 
 
 def pages(text, operation):
@@ -145,10 +167,12 @@ def cases(text, operation):
 PLACES = [
     Place("declare the primitive: what it computes, its derivative, its oracle, and its numbers (ir::Numerics) where they are not the usual "
           "ones; call it from the function", ["plait/ops/**/*.cpp"], sources),
-    Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], sources),
-    Place("register its kernel, if the primitive has no body or evaluator", ["plait/cpu/inside/register*.cpp"], rows, optional=True),
+    Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], functions_alone),
+    Place("register its kernel: required if the primitive has no body or evaluator; otherwise faster than the loops around its body",
+          ["plait/cpu/inside/register*.cpp", "plait/cpu/inside/elementwise/*_kernels.cpp"], kernels, optional=True),
+    Place("list its elementwise loops", ["tests/cpu/elementwise_test.cpp"], loop_names, optional=True),
     Place("describe it to Python users in one sentence", ["python/bindings/functions/*.cpp"], rows),
-    Place("show an example; `scripts/docs.py --fill` writes its result", ["docs/examples/*.md"], pages),
+    Place("show an example; docs.py --fill writes its result", ["docs/examples/*.md"], pages),
     Place("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"], programs),
     Place("compare it with its oracle", ["tests/conformance/families/*.py"], cases, lambda operation: operation.has_own_case),
     Place("list what it refuses", ["tests/ops/refusals/refusals_*.cpp"], rows, lambda operation: operation.has_own_rows),
@@ -207,27 +231,36 @@ def copy_entries(file, place, like, name):
     begins = []
     for begin, end in sorted(set(place.entries(text, like)), reverse=True):
         copy = copy_of(text[begin:end], like, name, file.suffix)
-        if place.entries is rows:
+        if place.entries in (rows, kernels) and text[begin] == "{":
             copy = ",\n" + " " * (begin - text.rfind("\n", 0, begin) - 1) + copy
         begins = [end, *(at + len(copy) for at in begins)]
         text = text[:end] + copy + text[end:]
     file.write_text(text, encoding="utf-8")
-    return [text.count("\n", 0, at) + 1 + (place.entries is rows) for at in begins]
+    return [text.count("\n", 0, at) + 1 + text.startswith(",\n", at) for at in begins]
 
 
 def copy_all(like, name):
     for number, place in enumerate(PLACES, start=1):
         print(f"{number}. {place.task}")
-        for file in files_of(place.files):
-            if lines := copy_entries(file, place, like, name):
-                print("".join(f"   {file.relative_to(ROOT)}:{line}\n" for line in lines), end="")
-        if place.of_table(like):
+        copied = [f"   {file.relative_to(ROOT)}:{line}\n" for file in files_of(place.files) for line in copy_entries(file, place, like, name)]
+        print("".join(copied), end="")
+        if not copied and place.of_table(like):
             print(f"   nothing, as for {like.function}: the declaration says it"
                   + (", if its oracle is one function of NumPy or SciPy" if place.entries is cases else ""))
     print(f"Where {like.function} is named besides (methods of tensors, faster kernels, benchmarks), as you choose:")
     print("".join(f"   {file}\n" for file in other_files(like)), end="")
-    print(f"Then: make format && make build && .venv/bin/python scripts/docs.py --fill && scripts/new_op.py --check {name} && make test; or of "
-          "these first:\n   ctest --preset release -R 'ops.(Table|Refus|Hostile)|conformance|python.(surface|examples|docstrings)'")
+    print("Add tests of what its oracle does not show, and a line to CHANGELOG.md, the newest first. Then:\n"
+          "   make format && make build && PYTHONPATH=build/release/python .venv/bin/python scripts/docs.py --fill\n"
+          f"   scripts/new_op.py --check {name} && ctest --preset release -R '{short_tests(like)}'\n"
+          "   make test")
+
+
+def short_tests(like):
+    """The tests that most of its mistakes fail, which take seconds."""
+    families = {file.stem for file in files_of(["tests/conformance/families/*.py"])}
+    sources = [file for file in files_of(["plait/ops/**/*.cpp"]) if list(functions(file.read_text(encoding="utf-8"), like))]
+    family = next((file.stem for file in sources if file.stem in families), "all")
+    return rf"conformance\.({family}|table)$|ops\.(Table|Refus|Hostile)|cpu\.ElementwiseLoops|python\.(surface|examples|docstrings)"
 
 
 def other_files(like):
