@@ -1,5 +1,7 @@
 // Classification losses.
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "plait/core/error.h"
@@ -15,6 +17,7 @@
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {
@@ -39,9 +42,12 @@ void expect_sizes(std::string_view function, const Tensor& x, const Tensor& targ
   bool fits = target.rank() == wanted.rank();
   for (size_t i = 0; fits && i < wanted.rank(); ++i) fits = !differ(target.shape()[i], wanted[i]);
   if (fits) return;
-  throw ShapeError("{}: the targets are {} for {}, expected {}", function, target.type().text(),
-                   x.type().text(), wanted.text())
-      .at(Location::of_caller());
+  ShapeError error("{}: the targets are {} for {}, expected {}", function, target.type().text(),
+                   x.type().text(), wanted.text());
+  if (target.rank() + 1 == wanted.rank()) {
+    error.set_hint("targets of floats are probabilities of all classes; classes are integers");
+  }
+  throw std::move(error).at(Location::of_caller());
 }
 
 void expect_classes(std::string_view function, const Tensor& target) {
@@ -52,15 +58,28 @@ void expect_classes(std::string_view function, const Tensor& target) {
 
 // The class index of each sample, 0 for ignored ones. Negative class indices are invalid.
 struct SampleClasses {
+  Tensor given;
   Tensor index;
   Tensor is_ignored;
+
+  // The first class that is neither in [0, count) nor ignored.
+  std::string wrong_one(Dim count) const {
+    if (Trace::current() != nullptr || !count.is_number()) return "a class";
+    const Array packed = index.array().contiguous(), all = given.array().contiguous();
+    const auto indices = packed.elements<int64_t>();
+    const auto wrong = std::ranges::find_if(
+        indices, [&](int64_t each) { return each < 0 || each >= count.number(); });
+    if (wrong == indices.end()) return "a class";
+    return fmt::format("the class {}",
+                       all.elements<int64_t>()[static_cast<size_t>(wrong - indices.begin())]);
+  }
 };
 SampleClasses classes_in(std::string_view function, const Tensor& x, const Tensor& target,
                          int64_t axis, std::optional<int64_t> ignore_index) {
   expect_classes(function, target);
   expect_sizes(function, x, target, without_axis(x, axis));
   const Tensor given = astype(target, DType::i64);
-  SampleClasses classes{where(given < 0, x.shape(axis), given), {}};
+  SampleClasses classes{given, where(given < 0, x.shape(axis), given), {}};
   if (!ignore_index) return classes;
   classes.is_ignored = given == *ignore_index;
   classes.index = where(classes.is_ignored, 0, classes.index);
@@ -102,8 +121,8 @@ struct ClassLoss {
   Tensor at_given_classes(const Tensor& logs, const SampleClasses& classes) const try {
     return at_classes(logs, classes.index, axis);
   } catch (const IndexError&) {
-    throw IndexError("{}: the target has a class that is out of range for {} classes", function,
-                     logs.shape(axis).text())
+    throw IndexError("{}: the target has {}, which is out of range for {} classes", function,
+                     classes.wrong_one(logs.shape(axis)), logs.shape(axis).text())
         .at(Location::of_caller());
   }
 

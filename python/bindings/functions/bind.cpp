@@ -6,6 +6,11 @@ namespace plait::python {
 
 void Given::name_argument(Error& error, const Parameter& parameter) const {
   error.prepend(fmt::format("{}: {}: ", function_, parameter.name));
+  // stack(a, b)
+  if (parameter.name == "axis" && nb::isinstance<Tensor>(value_[-1]) &&
+      (&parameter)[-1].name == "arrays") {
+    error.set_hint(fmt::format("pass the tensors as one list: {}([a, b])", function_));
+  }
 }
 
 nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields) {

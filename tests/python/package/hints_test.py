@@ -52,6 +52,10 @@ class Hints(unittest.TestCase):
                            (lambda: pl.linalg.inv(pl.ones((2, 2), pl.f16)), "plait.f32"),
                            (lambda: pl.grad(lambda i: pl.sum(i))(pl.ones(3, pl.i64)), "allow_int=True"),
                            (lambda: pl.random.split_key(x), "plait.random.key"),
+                           (lambda: pl.stack(x, x), "stack([a, b])"), (lambda: pl.concat(x, x), "concat([a, b])"),
+                           (lambda: pl.cross_entropy(x, pl.tensor([0, 7, 1])), "the class 7"),
+                           (lambda: pl.cross_entropy(x, pl.tensor([0, -1, 1])), "the class -1"),
+                           (lambda: pl.cross_entropy(x, pl.zeros(3)), "classes are integers"),
                            (lambda: pl.vmap(lambda: x)(), "size=")):
             with self.assertRaises(pl.Error) as caught:
                 call()
