@@ -18,6 +18,8 @@ bool holds(const std::vector<uint64_t>& numbers, uint64_t number) {
 
 LevelPtr Level::open() { return std::make_shared<const Level>(++newest_number); }
 
+LevelPtr Level::open_transposing() { return std::make_shared<const Level>(++newest_number, true); }
+
 const LevelPtr& Level::ground() {
   static const LevelPtr level = open();
   return level;

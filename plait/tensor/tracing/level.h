@@ -19,11 +19,16 @@ using LevelPtr = std::shared_ptr<const Level>;
 class Level {
  public:
   static LevelPtr open();
+  // Opens the level of the transposition of a linear map: custom functions of the map are
+  // transposed themselves, without their rules, which may call them again.
+  static LevelPtr open_transposing();
   // The level of the default tape (transform/derivatives/tape.h); always open.
   static const LevelPtr& ground();
-  explicit Level(uint64_t number) : number_(number) {}
+  explicit Level(uint64_t number, bool transposes = false)
+      : number_(number), transposes_(transposes) {}
 
   uint64_t number() const { return number_; }
+  bool transposes() const { return transposes_; }
   // False if closed, or paused on this thread.
   bool is_open() const;
   // True if a derivative may still be taken of what is computed now: the level is open, or paused
@@ -38,6 +43,7 @@ class Level {
 
  private:
   const uint64_t number_;
+  const bool transposes_;
   mutable std::atomic<bool> closed_{false};
   mutable std::vector<std::function<void()>> at_close_;
 };

@@ -97,21 +97,33 @@ Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
   return inner;
 }
 
+// The innermost level that follows one of them and differentiates; 0 if all of them transpose.
+uint64_t innermost_level(std::span<const Tensor> arguments) {
+  uint64_t innermost = 0;
+  const auto meet = [&](const LevelPtr& level) {
+    if (level->is_open() && !level->transposes()) innermost = std::max(innermost, level->number());
+  };
+  for (const Tensor& tensor : arguments) {
+    if (!tensor.derivation()) continue;
+    if (tensor.derivation()->origin) tensor.derivation()->origin.levels.for_each(meet);
+    for (const auto& each : tensor.derivation()->tangents) meet(each->level);
+  }
+  return innermost;
+}
+
 // Runs the function when levels follow the arguments. The innermost of these levels uses the rule:
 // the arguments are constants to it, and it follows the results through captured tensors only.
 // Outer levels differentiate the computation of the results and of the residuals. Levels further in
-// follow captured tensors only.
+// transpose the function itself, or follow captured tensors only.
 struct Followed {
   uint64_t innermost;
   LevelPtr tape;  // if the tape is the innermost level, although its number is lower
   Tensors inputs, results, residuals;
   std::vector<Seen> seen;
 
-  Followed(std::span<const Tensor> arguments, const TensorFunction& function,
+  Followed(uint64_t level, std::span<const Tensor> arguments, const TensorFunction& function,
            const Forward& forward)
-      : innermost(open_levels_of(arguments).back()),
-        tape(innermost_tape(arguments)),
-        inputs(inner(arguments)) {
+      : innermost(level), tape(innermost_tape(arguments)), inputs(inner(arguments)) {
     // A remat node is recomputed by operations alone, which do not know about levels.
     if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) throw NeedsAllKept();
     std::tie(results, residuals) = forward(outer(arguments));
@@ -119,9 +131,12 @@ struct Followed {
       add(results);
       return;
     }
-    const std::vector<uint64_t> levels = open_levels_of(results);
     add(below_all(results, innermost + 1));
-    if (levels.empty() || levels.back() <= innermost) return;
+    const auto has_further_in = [&](std::span<const Tensor> tensors) {
+      const std::vector<uint64_t> levels = open_levels_of(tensors);
+      return !levels.empty() && levels.back() > innermost;
+    };
+    if (!has_further_in(arguments) && !has_further_in(results)) return;
     const control::Again again;
     Tensors further_in = function(arguments);
     for (Tensor& each : further_in) each = from_level(each, innermost + 1);
@@ -141,7 +156,7 @@ struct Followed {
   }
   Tensors inner(std::span<const Tensor> arguments) const {
     return tape ? from_level_all(below_all(arguments, tape->number() + 1), tape->number())
-                : from_level_all(arguments, innermost);
+                : from_level_all(below_all(arguments, innermost + 1), innermost);
   }
 
  private:
@@ -235,7 +250,7 @@ bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(
 
 Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Forward& forward, const Backward& backward) {
-  Followed run(arguments, function, forward);
+  Followed run(open_levels_of(arguments).back(), arguments, function, forward);
   const std::vector<OperandType> argument_types = types_of(arguments);
   const std::vector<OperandType> result_types = types_of(run.results);
   const auto pull = [=](std::span<const Tensor> cotangents, const Node::Kept& kept) {
@@ -256,6 +271,8 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
 
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Along& along) {
+  const uint64_t innermost = innermost_level(arguments);
+  if (innermost == 0) return function(arguments);
   const std::vector<OperandType> argument_types = types_of(arguments);
   // Higher derivatives go through the rule's computation of the results.
   const bool is_seen = open_levels_of(arguments).size() > 1 || Trace::current() != nullptr;
@@ -265,7 +282,7 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
         is_seen ? along(given, made_whole(none, argument_types)).first : function(given),
         Tensors());
   };
-  Followed run(arguments, function, forward);
+  Followed run(innermost, arguments, function, forward);
   const std::vector<OperandType> result_types = types_of(run.results);
   const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
     return fitted("custom_jvp: the rule", along(point, made_whole(tangents, argument_types)).second,

@@ -86,7 +86,8 @@ void check(std::span<const Tensor> values, std::span<const Tensor> derivatives) 
 
 }  // namespace linearity
 
-Pullback::Pullback() : level_(Level::open()) {}
+Pullback::Pullback() : Pullback(Level::open()) {}
+Pullback::Pullback(LevelPtr level) : level_(std::move(level)) {}
 
 Pullback::~Pullback() {
   if (level_) level_->close();

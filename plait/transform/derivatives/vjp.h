@@ -26,6 +26,7 @@ namespace plait {
 class Pullback {
  public:
   Pullback();
+  explicit Pullback(LevelPtr level);
   ~Pullback();
   Pullback(Pullback&&) noexcept = default;
   Pullback& operator=(Pullback&&) noexcept = default;

@@ -8,6 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "plait/core/system/deep_stack.h"
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/transform/autocast.h"
 #include "plait/transform/control/associative_scan.h"
@@ -162,16 +163,24 @@ Listeners::Hook hook_from(nb::object given) {
   };
 }
 
+// Calls a Python function from within the library. Each nested call of that kind takes much more
+// stack than one within Python, whose limit of recursion ends such calls first.
+template <class... Arguments>
+nb::object call_deep(nb::handle function, Arguments&&... arguments) {
+  return with_enough_stack(
+      [&]() -> nb::object { return function(std::forward<Arguments>(arguments)...); });
+}
+
 // A list of tensors from a Python function; None for an undefined one.
 std::vector<Tensor> tensors_given(const nb::handle& function, nb::handle first,
                                   nb::handle second = {}) {
-  const nb::object given = second ? function(first, second) : function(first);
+  const nb::object given = second ? call_deep(function, first, second) : call_deep(function, first);
   return optional_tensors_from(given);
 }
 
 nb::object called_with(nb::handle function, nb::handle arguments) {
   try {
-    return function(arguments);
+    return call_deep(function, arguments);
   } catch (const nb::python_error& error) {
     rethrow_passing(error);
     throw;
@@ -356,8 +365,8 @@ customs::Along along_from(nb::object function) {
   return [function = PythonFunction(std::move(function))](std::span<const Tensor> at,
                                                           std::span<const Tensor> tangents) {
     const LockedPython locked;
-    const nb::object both = function.get()(to_python({at.begin(), at.end()}),
-                                           to_python({tangents.begin(), tangents.end()}));
+    const nb::object both = call_deep(function.get(), to_python({at.begin(), at.end()}),
+                                      to_python({tangents.begin(), tangents.end()}));
     return std::pair{tensors_from(both[0]), optional_tensors_from(both[1])};
   };
 }

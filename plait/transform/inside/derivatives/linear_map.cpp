@@ -9,7 +9,7 @@ namespace plait {
 
 std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
                                   std::span<const Tensor> cotangents) {
-  Pullback pullback;
+  Pullback pullback(Level::open_transposing());
   std::vector<Tensor> at_zero, arriving;
   std::vector<bool> moves;
   for (const OperandType& type : arguments) {
