@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import gc
-import threading
 import unittest
 import warnings
 import weakref
@@ -252,41 +251,6 @@ class TapeHabit(unittest.TestCase):
         w = array(0.7)[0].requires_grad()  # and here outside of it
         pl.grad(lambda x: exp(w * x))(array(1.0)[0]).backward()
         np.testing.assert_allclose(w.grad, 3 * np.exp(0.7) * (1 + 0.7))
-
-    def test_no_grad_in_generators_ends_in_any_order(self):
-        def under_no_grad():
-            with pl.no_grad():
-                yield
-
-        x = pl.tensor(3.0).requires_grad()
-
-        def is_followed():
-            try:
-                pl.gradient(x * x, x)
-            except pl.ValueError:
-                return False
-            return True
-
-        first, second, third = under_no_grad(), under_no_grad(), under_no_grad()
-        for each in (first, second, third):
-            next(each)
-        for each in (first, third):
-            each.close()
-            self.assertFalse(is_followed())
-        second.close()
-        self.assertTrue(is_followed())
-
-    def test_no_grad_applies_to_the_thread_that_began_it(self):
-        scope = pl.no_grad()
-
-        def begin():
-            scope.__enter__()
-
-        thread = threading.Thread(target=begin)
-        thread.start()
-        thread.join()
-        scope.__exit__(None, None, None)
-        self.assertEqual(pl.grad(lambda x: x * x)(3.0), 6.0)
 
     def test_no_grad_and_detach(self):
         x = array(1.0, 2.0).requires_grad()

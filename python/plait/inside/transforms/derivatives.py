@@ -411,5 +411,7 @@ class no_grad(Scope):
     1. : f32[]
     """
 
+    _ends_in_any_order = True
+
     def __init__(self):
         super().__init__(_core._no_grad)
