@@ -2,7 +2,7 @@
 
     figures.py            writes the tables between the marks `<!-- figures: NAME -->` and `<!-- end -->`
     figures.py --print    prints them
-    figures.py --models build/bench/large.json build/bench/small.json    if bench/models/compare.py was run in parts
+    figures.py --models build/bench/large.json build/bench/small.json    if bench/models/compare.py was run several times, with other cases
 """
 
 import argparse
@@ -44,8 +44,8 @@ def table(head, rows):
 class Figures:
     def __init__(self, peers, models):
         self.peers = json.loads(peers.read_text())
-        parts = [json.loads(each.read_text()) for each in models]
-        self.models = {**parts[0], "rows": [row for each in parts for row in each["rows"]]}
+        runs = [json.loads(each.read_text()) for each in models]
+        self.models = {**runs[0], "rows": [row for each in runs for row in each["rows"]]}
 
     def operations(self):
         """Cases of bench/peers/compare.py."""

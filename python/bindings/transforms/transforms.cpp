@@ -1,7 +1,6 @@
 // Derivatives. The package (python/plait/inside/transforms/derivatives.py) handles the trees of
 // arguments and results; here they are lists of tensors.
 #include <memory>
-#include <thread>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -37,19 +36,6 @@ struct Followed {
     handed.close();
   }
 };
-// Applies to the thread that made it, whichever thread closes it: a generator may be closed by
-// another one, where its NoGrad must not end.
-class NoGradOfThread {
- public:
-  ~NoGradOfThread() {
-    if (thread_ != std::this_thread::get_id()) (void)no_grad_.release();
-  }
-
- private:
-  const std::thread::id thread_ = std::this_thread::get_id();
-  std::unique_ptr<NoGrad> no_grad_ = std::make_unique<NoGrad>();
-};
-
 using FollowedPullback = Followed<Pullback>;
 using FollowedPushforward = Followed<Pushforward>;
 
@@ -103,8 +89,8 @@ void bind_levels(nb::module_& module) {
              return nb::make_tuple(value, to_python(tangent));
            })
       .def("close", &FollowedPushforward::close);
-  nb::class_<NoGradOfThread>(module, "_NoGrad");
-  module.def("_no_grad", [] { return std::make_unique<NoGradOfThread>(); });
+  nb::class_<NoGrad>(module, "_NoGrad");
+  module.def("_no_grad", [] { return std::make_unique<NoGrad>(); });
   module.def("_check_argument", [](const Tensor& leaf, const std::string& path, size_t argument,
                                    bool holomorphic, bool allow_integers) {
     gradients::check_argument(leaf, path, argument, {holomorphic, allow_integers});

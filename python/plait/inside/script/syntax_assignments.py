@@ -22,19 +22,19 @@ class Assignments:
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
             return self._set_item(node, node.targets[0].value, self._index(node.targets[0].slice), node.value)
         # Each x[i] among several targets is set by a statement of its own.
-        parts = []
+        assignments = []
 
         class WithoutItems(ast.NodeTransformer):
             def visit_Subscript(inner, target):  # noqa: N805: self is the function
                 name = self.unit.name("part")
-                parts.append(ast.copy_location(ast.Assign([target], expression(target, name)), target))
+                assignments.append(ast.copy_location(ast.Assign([target], expression(target, name)), target))
                 return ast.copy_location(ast.Name(name, ast.Store()), target)
 
             def visit_Attribute(inner, target):  # noqa: N805
                 return target
 
         node.targets = [WithoutItems().visit(each) for each in node.targets]
-        return [self.expressions.visit(node)] + [one for each in parts for one in self._on_Assign(each, None)]
+        return [self.expressions.visit(node)] + [statement for each in assignments for statement in self._on_Assign(each, None)]
 
     def _set_item(self, node, base, index, value):
         """base[index] = value, which binds a variable to another tensor."""
