@@ -221,6 +221,14 @@ TEST(RowProducts, OfEveryKind) {
   }
 }
 
+TEST(RowProducts, OfNoMatrices) {
+  for (const Sizes& sizes :
+       {Sizes{0, 1, 64}, Sizes{0, 150, 64}, Sizes{3, 0, 1, 64}, Sizes{0, 64}}) {
+    const Array a = random_array(DType::f32, sizes, 1), b = random_array(DType::f32, {64, 70}, 2);
+    EXPECT_EQ(compile::row_product(a, b), nullptr) << text_of_sizes(sizes);
+  }
+}
+
 // f32 on the right is rounded when packed, to the same bits as by a conversion.
 TEST(RowProducts, RoundTheRightHandSide) {
   for (const auto [rows, steps, columns] :

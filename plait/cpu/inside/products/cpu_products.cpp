@@ -66,7 +66,7 @@ Products products_of(const Array& a, const Array& b, const Layout& out, std::byt
   products.steps = products.a.columns;
   const std::span<const int64_t> batch(out.sizes.data(), out.rank() - 2);
   products.count = element_count_of(batch);
-  if (products.count == 1) return products;
+  if (products.count <= 1) return products;
   const Layout in_a = batch_of(a.layout(), batch), in_b = batch_of(b.layout(), batch),
                in_out = batch_of(out, batch);
   const Layout* layouts[] = {&in_a, &in_b, &in_out};
