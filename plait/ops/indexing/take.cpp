@@ -9,6 +9,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/scatter.h"
+#include "plait/ops/inside/indexing/padding_row.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -288,6 +289,19 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
   return both[0][both[1]];
 }
 
+Tensor is_padding_row(std::string_view function, const Tensor& ids, const Tensor& table,
+                      int64_t padding) {
+  const Dim count = table.shape(0), row = padding < 0 ? count + padding : Dim(padding);
+  if (row.is_number() && count.is_number() &&
+      (row.number() < 0 || row.number() >= count.number())) {
+    throw IndexError("{}: the padding index {} is out of range for {}", function, padding,
+                     table.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor places = astype(ids, DType::i64);
+  return (places == row) | (places == row - count);
+}
+
 Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> padding) {
   const Call call("embedding", ids, table);
   if (table.rank() == 0) {
@@ -296,18 +310,10 @@ Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> 
   }
   const Tensor rows = take(table, ids, 0);
   if (!padding) return rows;
-  const Dim count = table.shape(0), row = *padding < 0 ? count + *padding : Dim(*padding);
-  if (row.is_number() && count.is_number() &&
-      (row.number() < 0 || row.number() >= count.number())) {
-    throw IndexError("embedding: the padding index {} is out of range for {}", *padding,
-                     table.type().text())
-        .at(Location::of_caller());
-  }
-  const Tensor places = astype(ids, DType::i64);
-  const Tensor is_padding = (places == row) | (places == row - count);
   Shape shape = ids.shape();
   while (shape.rank() < rows.rank()) shape.append(1);
-  return where(reshape(is_padding, shape), stop_gradient(rows), rows);
+  return where(reshape(is_padding_row("embedding", ids, table, *padding), shape),
+               stop_gradient(rows), rows);
 }
 
 Tensor one_hot(const Tensor& ids, Dim count, DType dtype) {

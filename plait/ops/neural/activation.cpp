@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/elementwise/special.h"
 #include "plait/ops/inside/blockwise.h"
+#include "plait/ops/inside/random/random_functions.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -98,6 +99,21 @@ Tensor prelu(const Tensor& x, const Tensor& slope) {
   }
   const Tensor y = astype(x, dtype);
   return where(greater(y, 0), y, y * factor);
+}
+
+Tensor rrelu(const Tensor& x, double lower, double upper, bool training, const Tensor& key) {
+  const Call call("rrelu", x, key);
+  if (!(lower <= upper && std::isfinite(lower) && std::isfinite(upper))) {
+    throw ValueError("rrelu: the slopes are from {} to {}, expected an ascending range", lower,
+                     upper)
+        .at(Location::of_caller());
+  }
+  if (!training || lower == upper) return leaky_relu(x, (lower + upper) / 2);
+  const DType dtype = inexact(x.dtype());
+  const Tensor y = astype(x, computed(dtype));
+  const Tensor slopes =
+      random::uniform(random::key_or_next("rrelu", key), y.shape(), lower, upper, y.dtype());
+  return astype(where(greater(y, 0), y, y * slopes), dtype);
 }
 
 Tensor elu(const Tensor& x, double alpha) {

@@ -16,6 +16,10 @@ Tensor relu(const Tensor& x);  // the derivative at 0 is 0
 Tensor leaky_relu(const Tensor& x, double slope = 0.01);
 Tensor prelu(const Tensor& x, const Tensor& slope);  // a single slope, or one per channel
                                                      // (dimension 1)
+// x, or a slope of x below 0: (lower + upper) / 2, or in training one for each element, drawn
+// uniformly from the range by the key (without a key, by the next one of the default stream).
+Tensor rrelu(const Tensor& x, double lower = 1. / 8, double upper = 1. / 3, bool training = false,
+             const Tensor& key = {});
 Tensor elu(const Tensor& x, double alpha = 1);
 Tensor selu(const Tensor& x);
 Tensor celu(const Tensor& x, double alpha = 1);

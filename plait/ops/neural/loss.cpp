@@ -9,14 +9,17 @@
 
 #include "plait/core/error.h"
 #include "plait/core/numbers/promotion.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/elementwise/special.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/neural/loss_parts.h"
 #include "plait/ops/neural/activation.h"
 #include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
 
 namespace plait {
@@ -253,6 +256,24 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps,
   const LossNumbers numbers({&a, &b});
   return numbers.reduced(distance_of(numbers.of(a), numbers.of(b), p, eps, keepdims),
                          Reduction::none);
+}
+
+Tensor pdist(const Tensor& x, double p) {
+  const Call call("pdist", x);
+  if (x.rank() != 2) {
+    throw ShapeError("pdist: x is {}, expected [n, width]", x.type().text())
+        .at(Location::of_caller());
+  }
+  expect_not_negative("p", p);
+  const LossNumbers numbers({&x});
+  const Dim n = x.shape(0), count = floor_div(n * (n - 1), 2);
+  // The number of pairs before those of each row, from which the rows of each pair follow.
+  const Tensor row = iota(n),
+               before = floor_divide(row * (Operand(2 * n - 1).as(DType::i64) - row), 2);
+  const Tensor pair = iota(count), first = searchsorted(before, pair, SearchSide::right) - 1;
+  const Tensor second = pair - take(before, first, 0) + first + 1;
+  const Tensor rows = numbers.of(x), difference = take(rows, first, 0) - take(rows, second, 0);
+  return numbers.reduced(norm(difference, p, -1), Reduction::none);
 }
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,

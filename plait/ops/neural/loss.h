@@ -160,6 +160,10 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis = 1, dou
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p = 2, double eps = 1e-6,
                          bool keepdims = false);
 
+// The p-norms of x[i] − x[j] for all i < j, with x of shape [n, width]: [n (n − 1) / 2], in the
+// order of i, then j. The derivative of a norm of 0 is 0.
+Tensor pdist(const Tensor& x, double p = 2);
+
 struct TripletOptions {
   double margin = 1, p = 2, eps = 1e-6;
   bool swap = false;  // uses the smaller of the distances of the negative to the anchor and to the

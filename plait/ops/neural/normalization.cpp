@@ -10,8 +10,9 @@
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/neural/softmax.h"
+#include "plait/ops/neural/window.h"
 #include "plait/ops/products/linear.h"
-#include "plait/ops/random/random.h"
+#include "plait/ops/products/products.h"
 
 namespace plait {
 namespace {
@@ -157,16 +158,6 @@ Tensor norm_of(const Tensor& x, double p, const Axes& axes, double least) {
   return power(where(is_large, total, bound), 1 / p);
 }
 
-void expect_numbers(const Tensor& x) {
-  if (!is_key(x.dtype())) return;
-  throw TypeError("{} is not a number", x.type().text()).at(Location::of_caller());
-}
-
-void expect_probability(double probability) {
-  if (probability >= 0 && probability <= 1) return;
-  throw ValueError("the probability is {}, expected 0 to 1", probability).at(Location::of_caller());
-}
-
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
@@ -178,6 +169,21 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
         .hint("x is [..., inputs], the weights [outputs, inputs]");
   }
   const Tensor product = matmul(x, matrix_transpose(w));
+  if (!bias) return product;
+  return product + broadcast_to_shape("bias", bias, product.shape());
+}
+
+Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight, const Tensor& bias) {
+  const Call call("bilinear", a, b, weight, bias);
+  const bool fits = a.rank() >= 1 && b.rank() == a.rank() && weight.rank() == 3 &&
+                    !differ(a.shape(-1), weight.shape(1)) && !differ(b.shape(-1), weight.shape(2));
+  if (!fits) {
+    throw ShapeError("bilinear: {} and {} do not match the weights {}", a.type().text(),
+                     b.type().text(), weight.type().text())
+        .at(Location::of_caller())
+        .hint("the operands are [..., i] and [..., j], the weights [outputs, i, j]");
+  }
+  const Tensor product = einsum("...i,oij,...j->...o", {a, weight, b});
   if (!bias) return product;
   return product + broadcast_to_shape("bias", bias, product.shape());
 }
@@ -215,6 +221,35 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
         .at(Location::of_caller());
   }
   return grouped("group_norm", x, groups, weight, bias, eps);
+}
+
+Tensor local_response_norm(const Tensor& x, int64_t size, double alpha, double beta, double k) {
+  const Call call("local_response_norm", x);
+  expect_channels("local_response_norm", x);
+  if (x.rank() < 3) {
+    throw ShapeError("local_response_norm: {} has no spatial dimensions", x.type().text())
+        .at(Location::of_caller());
+  }
+  if (size < 1) {
+    throw ValueError("local_response_norm: a size of {}, expected 1 or more", size)
+        .at(Location::of_caller());
+  }
+  expect_number("alpha", alpha);
+  expect_number("beta", beta);
+  expect_number("k", k);
+  const Dim channels = x.shape(1);
+  Dim space = 1;
+  for (size_t i = 2; i < x.rank(); ++i) space = space * x.shape(static_cast<int64_t>(i));
+  const Tensor numbers = astype(x, computed(inexact(x.dtype())));
+  const Tensor sums = window_sum(reshape(square(numbers), {x.shape(0), channels, space}),
+                                 {.counts = {channels, space},
+                                  .window = {size, 1},
+                                  .strides = {1, 1},
+                                  .dilation = {1, 1},
+                                  .padding = {size / 2, 0}});
+  const Tensor divisor =
+      power(reshape(sums, x.shape()) * (alpha / static_cast<double>(size)) + k, beta);
+  return astype(numbers / divisor, inexact(x.dtype()));
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
@@ -257,32 +292,6 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   const Tensor normed = centred * scale;
   result.values = astype(scaled(normed, {}, by_channel(options.bias, rank)), inexact(x.dtype()));
   return result;
-}
-
-Tensor dropout(const Tensor& x, const Tensor& keep, double probability) {
-  const Call call("dropout", x, keep);
-  expect_probability(probability);
-  const Tensor numbers = astype(x, inexact(x.dtype()));
-  const double scale = probability == 1 ? 0 : 1 / (1 - probability);
-  return where(broadcast_to_shape("keep", keep, x.shape()), numbers * scale, 0);
-}
-
-Tensor dropout(const Tensor& x, double probability, const Tensor& key) {
-  const Call call("dropout", x, key);
-  expect_probability(probability);
-  if (key.rank() != 0) {
-    throw ShapeError("dropout: expected one key, not {}", key.type().text())
-        .at(Location::of_caller());
-  }
-  return dropout(x, random::bernoulli(key, 1 - probability, x.shape()), probability);
-}
-
-Tensor dropout(const Tensor& x, double probability) {
-  const Call call("dropout", x);
-  // Checks come before a key is drawn, so that a refused call does not advance the stream.
-  expect_probability(probability);
-  expect_numbers(x);
-  return dropout(x, probability, random::draw_key());
 }
 
 }  // namespace plait

@@ -1,5 +1,5 @@
-// Normalisation, dropout and the linear layer. Narrow floats are computed in f32 and rounded once.
-// Integers are converted to f32. Omitted weights and biases are 1 and 0.
+// Normalisation, and linear and bilinear layers. Narrow floats are computed in f32 and rounded
+// once. Integers are converted to f32. Omitted weights and biases are 1 and 0.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,9 @@ namespace plait {
 
 // x w^T + bias: x is [..., inputs], w [outputs, inputs].
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+// Σ a[i] weight[o, i, j] b[j] + bias[o]: a is [..., i], b [..., j], weight [outputs, i, j].
+Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight, const Tensor& bias = {});
 
 // x divided by its p-norm along the axes; the norm is clamped to at least eps.
 Tensor normalize(const Tensor& x, double p = 2, const Axes& axes = 1, double eps = 1e-12);
@@ -28,6 +31,10 @@ Tensor rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& we
 // Normalises over space and each group of consecutive channels.
 Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
+// x / (k + alpha · mean of x² over `size` neighbouring channels)^beta, where channels outside count
+// as 0. x is [batch, channels, space…].
+Tensor local_response_norm(const Tensor& x, int64_t size, double alpha = 1e-4, double beta = 0.75,
+                           double k = 1);
 // Normalises over space.
 Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                      double eps = 1e-5);
@@ -48,13 +55,5 @@ struct BatchNormed {
 // Normalises over batch and space: with the statistics of this batch in training, with the running
 // ones in inference.
 BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options = {});
-
-// Sets each element to 0 with probability p and multiplies the others by 1/(1 − p), which keeps the
-// mean; all are 0 for p = 1. The key alone determines which elements are kept; without a key, the
-// next key of the default stream is drawn (random.h).
-Tensor dropout(const Tensor& x, double p, const Tensor& key);
-Tensor dropout(const Tensor& x, double p = 0.5);
-// The same with a given mask of the elements to keep.
-Tensor dropout(const Tensor& x, const Tensor& keep, double p);
 
 }  // namespace plait

@@ -1,6 +1,7 @@
 #include "plait/ops/neural/pooling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "plait/core/error.h"
@@ -9,10 +10,10 @@
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/neural/pooling_parts.h"
 #include "plait/ops/neural/window.h"
 
 namespace plait {
-namespace {
 
 void expect_planes(std::string_view function, const Tensor& x, size_t dimensions) {
   if (x.rank() == dimensions + 1 || x.rank() == dimensions + 2) return;
@@ -25,6 +26,8 @@ void expect_planes(std::string_view function, const Tensor& x, size_t dimensions
 Dim space_of(const Tensor& x, size_t dimensions, size_t i) {
   return x.shape(static_cast<int64_t>(x.rank() - dimensions + i));
 }
+
+namespace {
 
 struct Pool {
   std::string_view function;
@@ -173,6 +176,33 @@ Tensor adaptive_avg_pool(std::string_view function, size_t dimensions, const Ten
   return astype(window_sum(numbers, a) / counts_of(numbers, a, false), inexact(x.dtype()));
 }
 
+// (Σ x^p)^(1/p), with a derivative of 0 where the sum is 0.
+Tensor root_of(const Tensor& sums, double p) {
+  if (p == 1) return sums;
+  const Tensor is_zero = equal(sums, 0), others = where(is_zero, 1, sums);
+  return where(is_zero, 0, p == 2 ? sqrt(others) : power(others, 1 / p));
+}
+
+Tensor lp_pool(std::string_view function, size_t dimensions, const Tensor& x, double p,
+               const PerDimension& window, const LpPoolOptions& options) {
+  const Call call(function, x);
+  if (!std::isfinite(p) || p == 0) {
+    throw ValueError("{}: the norm type is {}, expected a finite number other than 0", function, p)
+        .at(Location::of_caller())
+        .hint("the maximum norm is max_pool of absolute(x)");
+  }
+  const WindowAttributes a =
+      windows_of({function, dimensions, window, options.stride, 0, 1, options.ceil_mode}, x);
+  const Tensor numbers = astype(x, dtype_of_sums(x.dtype()));
+  Tensor sums = window_sum(p == 2 ? square(numbers) : power(numbers, p), a);
+  if (options.ceil_mode) {
+    int64_t count = 1;
+    for (const int64_t size : a.window) count *= size;
+    sums = sums * (count / counts_of(numbers, a, false));
+  }
+  return astype(root_of(sums, p), inexact(x.dtype()));
+}
+
 }  // namespace
 
 Tensor max_pool1d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
@@ -205,6 +235,19 @@ Tensor avg_pool2d(const Tensor& x, const PerDimension& window, const AveragePool
 }
 Tensor avg_pool3d(const Tensor& x, const PerDimension& window, const AveragePoolOptions& options) {
   return avg_pool("avg_pool3d", 3, x, window, options);
+}
+
+Tensor lp_pool1d(const Tensor& x, double norm_type, const PerDimension& window,
+                 const LpPoolOptions& options) {
+  return lp_pool("lp_pool1d", 1, x, norm_type, window, options);
+}
+Tensor lp_pool2d(const Tensor& x, double norm_type, const PerDimension& window,
+                 const LpPoolOptions& options) {
+  return lp_pool("lp_pool2d", 2, x, norm_type, window, options);
+}
+Tensor lp_pool3d(const Tensor& x, double norm_type, const PerDimension& window,
+                 const LpPoolOptions& options) {
+  return lp_pool("lp_pool3d", 3, x, norm_type, window, options);
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& x, const PerDimension& counts) {

@@ -286,6 +286,42 @@ class GridAxis {
   Tensor size_, place_;
 };
 
+// ---- Affine maps
+
+void check_affine(const Tensor& theta, const std::vector<Dim>& size) {
+  const auto n = static_cast<int64_t>(size.size()) - 2;
+  if (n != 2 && n != 3) {
+    throw ValueError("affine_grid: {} sizes, expected [batch, channels] and 2 or 3 of the space",
+                     size.size())
+        .at(Location::of_caller());
+  }
+  if (!kReals.contains(theta.dtype())) {
+    throw TypeError("affine_grid: theta is {}, expected real numbers", theta.type().text())
+        .at(Location::of_caller());
+  }
+  const bool fits = theta.rank() == 3 && !differ(theta.shape(0), size[0]) &&
+                    same(theta.shape(1), Dim(n)) && same(theta.shape(2), Dim(n + 1));
+  if (!fits) {
+    throw ShapeError("affine_grid: theta is {}, expected {}", theta.type().text(),
+                     Shape{size[0], n, n + 1}.text())
+        .at(Location::of_caller());
+  }
+  for (const Dim each : size) {
+    if (!each.is_number() || each.number() >= 1) continue;
+    throw ShapeError("affine_grid: a size of {}, expected 1 or more", each)
+        .at(Location::of_caller());
+  }
+}
+
+// −1 to 1: the centres of the outermost elements if align_corners, else their outer edges. A single
+// element is in the middle.
+Tensor coordinates(Dim count, bool align_corners, DType dtype) {
+  const Tensor number = astype(iota(count), dtype);
+  if (!align_corners) return (number * 2 + 1) / Operand(count).as(dtype) - 1;
+  const Tensor last = Operand(count - 1).as(dtype), is_single = equal(last, 0);
+  return where(is_single, 0, number * 2 / where(is_single, 1, last) - 1);
+}
+
 }  // namespace
 
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
@@ -319,6 +355,33 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
     result = resampled(result, static_cast<int64_t>(i) + 2, taps_of(axes[i], options, places));
   }
   return astype(result, dtype);
+}
+
+Tensor affine_grid(const Tensor& theta, const std::vector<Dim>& size, bool align_corners) {
+  const Call call("affine_grid", theta);
+  check_affine(theta, size);
+  const DType dtype = inexact(theta.dtype());
+  const auto n = static_cast<int64_t>(size.size()) - 2;
+  const Tensor maps = astype(theta, computed(dtype));
+  const auto column = [&](int64_t i) {
+    Shape shape{theta.shape(0)};
+    for (int64_t axis = 0; axis < n; ++axis) shape.append(1);
+    shape.append(n);
+    return reshape(slice_axis(maps, -1, i, 1), shape);
+  };
+  Shape shape{theta.shape(0)};
+  for (int64_t axis = 0; axis < n; ++axis) shape.append(size[static_cast<size_t>(axis) + 2]);
+  shape.append(n);
+  Tensor grid = broadcast_to(column(n), shape);
+  for (int64_t axis = 0; axis < n; ++axis) {
+    const Dim count = shape[static_cast<size_t>(axis) + 1];
+    Shape line{count};
+    for (int64_t behind = axis; behind < n; ++behind) line.append(1);
+    // The coordinate of the last dimension is the first.
+    grid = grid +
+           reshape(coordinates(count, align_corners, maps.dtype()), line) * column(n - 1 - axis);
+  }
+  return astype(grid, dtype);
 }
 
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {

@@ -45,4 +45,8 @@ struct GridSampleOptions {
 // within x.
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options = {});
 
+// The grid of grid_sample for affine maps theta, [batch, d, d + 1], of the coordinates of an image
+// of this size, [batch, channels, space…] with d = 2 or 3: [batch, space…, d].
+Tensor affine_grid(const Tensor& theta, const std::vector<Dim>& size, bool align_corners = false);
+
 }  // namespace plait

@@ -4,12 +4,14 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/primitives.h"
+#include "plait/ops/inside/random/random_functions.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/memory/layout.h"
@@ -175,6 +177,33 @@ Tensor softmax(const Tensor& x, int64_t axis) {
 Tensor softmin(const Tensor& x, int64_t axis) {
   const Call call("softmin", x);
   return softmax(-astype(x, inexact(x.dtype())), axis);
+}
+Tensor gumbel_softmax(const Tensor& logits, double tau, bool hard, int64_t axis,
+                      const Tensor& key) {
+  const Call call("gumbel_softmax", logits, key);
+  if (!(tau > 0)) {
+    throw ValueError("gumbel_softmax: tau is {}, expected more than 0", tau)
+        .at(Location::of_caller());
+  }
+  if (!kReals.contains(logits.dtype())) {
+    throw TypeError("gumbel_softmax: the logits are {}, expected real numbers",
+                    logits.type().text())
+        .at(Location::of_caller());
+  }
+  const int64_t at = normal_axis(axis, logits.rank());
+  const DType dtype = inexact(logits.dtype());
+  const Tensor numbers = astype(logits, computed(dtype));
+  const Tensor noise =
+      random::gumbel(random::key_or_next("gumbel_softmax", key), logits.shape(), numbers.dtype());
+  const Tensor soft = softmax((numbers + noise) / tau, at);
+  if (!hard) return astype(soft, dtype);
+  Shape line;
+  for (int64_t i = 0; i < static_cast<int64_t>(logits.rank()); ++i) {
+    line.append(i == at ? logits.shape(at) : 1);
+  }
+  const Tensor constant = stop_gradient(soft);
+  const Tensor one_hot = equal(reshape(iota(logits.shape(at)), line), argmax(constant, at, true));
+  return astype(astype(one_hot, soft.dtype()) + (soft - constant), dtype);
 }
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   const Call call("log_softmax", x);

@@ -16,6 +16,12 @@ Tensor log_softmax(const Tensor& x, int64_t axis = -1);
 // The same as softmax, but 0 instead of NaN if all elements are −∞: no key is attended to.
 Tensor masked_softmax(const Tensor& x, int64_t axis = -1);
 
+// softmax((logits + noise) / tau) with Gumbel noise by the key: a differentiable sample of a class.
+// Without a key, the next one of the default stream is drawn. If hard, it is one-hot, with the
+// derivative of the soft one.
+Tensor gumbel_softmax(const Tensor& logits, double tau = 1, bool hard = false, int64_t axis = -1,
+                      const Tensor& key = {});
+
 // Standardised rows of the last dimension.
 struct Standardized {
   Tensor values;  // (x − mean) · scale

@@ -50,9 +50,22 @@ double before(double high, DType dtype) {
 
 Tensor expect_key(std::string_view function, const Tensor& key) {
   if (is_key(key.dtype())) return key;
-  throw TypeError("{}: expected a key as the first argument, not {}", function, key.type().text())
+  throw TypeError("{}: expected a key, not {}", function, key.type().text())
       .at(Location::of_caller())
       .hint("random::key(seed) creates one");
+}
+
+void expect_one_key(std::string_view function, const Tensor& key) {
+  expect_key(function, key);
+  if (key.rank() == 0) return;
+  throw ShapeError("{}: expected one key, not {}", function, key.type().text())
+      .at(Location::of_caller());
+}
+
+Tensor key_or_next(std::string_view function, const Tensor& key) {
+  if (!key) return draw_key();
+  expect_one_key(function, key);
+  return key;
 }
 
 void expect_floating(std::string_view function, DType dtype) {

@@ -45,8 +45,12 @@ constexpr OtherName kOtherNames[] = {
     {"var", "variance"},
     {"x1", "a"},
     {"x2", "b"},
+    {"input1", "a"},
+    {"input2", "b"},
+    {"drop_prob", "p"},
     {"diagonal", "k"},
     {"diagonal", "offset"},
+    {"_random_samples", "samples"},
     // NumPy's.
     {"ddof", "correction"},
     {"indices_or_sections", "parts"},

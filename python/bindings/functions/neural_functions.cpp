@@ -1,7 +1,9 @@
 // Activations, norms, convolutions, pooling, resampling and attention.
+#include "plait/ops/indexing/embedding.h"
 #include "plait/ops/neural/activation.h"
 #include "plait/ops/neural/attention.h"
 #include "plait/ops/neural/convolution.h"
+#include "plait/ops/neural/dropout.h"
 #include "plait/ops/neural/loss.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/neural/pooling.h"
@@ -14,6 +16,9 @@ namespace plait::python {
 
 template <>
 inline constexpr std::array kChoices<Gelu> = {std::string_view("none"), std::string_view("tanh")};
+template <>
+inline constexpr std::array kChoices<BagMode> = {std::string_view("sum"), std::string_view("mean"),
+                                                 std::string_view("max")};
 template <>
 inline constexpr std::array kChoices<Interpolation> = {
     std::string_view("nearest"), std::string_view("nearest_exact"), std::string_view("linear"),
@@ -63,6 +68,20 @@ void bind_activations(nb::module_& m) {
       {{"prelu", prelu,
         "x, or weight * x below 0; weight is one number, or one per channel (dimension 1)."}},
       arg("x"), arg("weight"));
+  add_functions<Tensor(T, double, double, bool, T)>(
+      m,
+      {{"rrelu", rrelu,
+        "x, or a slope of x below 0: the middle of the range, or in training a random one for each "
+        "element, by a key."}},
+      arg("x"), arg("lower") = 1. / 8, arg("upper") = 1. / 3, arg("training") = false,
+      arg("key") = nb::none());
+  add_functions<Tensor(T, double, bool, int64_t, T)>(
+      m,
+      {{"gumbel_softmax", gumbel_softmax,
+        "softmax((logits + noise) / tau) with Gumbel noise by a key; if hard, one-hot with the "
+        "derivative of the soft one."}},
+      arg("logits"), arg("tau") = 1.0, arg("hard") = false, arg("axis") = -1,
+      arg("key") = nb::none());
   add_functions<Tensor(T, double, double)>(
       m, {{"hardtanh", hardtanh, "x limited to the range from `min_val` to `max_val`."}}, arg("x"),
       arg("min_val") = -1.0, arg("max_val") = 1.0);
@@ -93,10 +112,54 @@ Tensor dropout_of(T x, double probability, T key, T keep) {
   return key ? dropout(x, probability, key) : dropout(x, probability);
 }
 
+using Dropped = Tensor(T, double);
+template <Tensor (*keyed)(T, double, T), Dropped* keyless>
+Tensor drop(T x, double probability, T key) {
+  return key ? keyed(x, probability, key) : keyless(x, probability);
+}
+
+void bind_dropouts(nb::module_& m) {
+  add_functions<Tensor(T, double, T, T)>(
+      m,
+      {{"dropout", dropout_of,
+        "x / (1 - p), or 0 with probability p, by a key; or 0 where the boolean mask `keep` is "
+        "False."}},
+      arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
+  add_functions<Tensor(T, double, T)>(
+      m,
+      {{"dropout1d", drop<dropout1d, dropout1d>,
+        "dropout of whole channels of [batch, channels, length] or [channels, length]."},
+       {"dropout2d", drop<dropout2d, dropout2d>,
+        "dropout of whole channels of [batch, channels, h, w] or [batch, channels, length]."},
+       {"dropout3d", drop<dropout3d, dropout3d>,
+        "dropout of whole channels of [batch, channels, d, h, w] or [channels, d, h, w]."},
+       {"alpha_dropout", drop<alpha_dropout, alpha_dropout>,
+        "Dropout for selu: elements become its least value, then mean 0 and variance 1 are "
+        "restored."},
+       {"feature_alpha_dropout", drop<feature_alpha_dropout, feature_alpha_dropout>,
+        "alpha_dropout of whole channels of [batch, channels, ...]."}},
+      arg("x"), arg("p") = 0.5, arg("key") = nb::none());
+  add_functions<Tensor(T, double, T)>(
+      m,
+      {{"drop_path", drop<drop_path, drop_path>,
+        "Stochastic depth: dropout of whole samples of [batch, ...]."}},
+      arg("x"), arg("p"), arg("key") = nb::none());
+}
+
 void bind_normalizations(nb::module_& m) {
   const nb::arg_v weight = arg("weight") = nb::none(), bias = arg("bias") = nb::none();
   add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ weight.T + bias."}}, arg("x"),
                                  arg("weight"), bias);
+  add_functions<Tensor(T, T, T, T)>(
+      m,
+      {{"bilinear", bilinear,
+        "The sums of a[i] * weight[o, i, j] * b[j], + bias, of the last dimensions of a and b."}},
+      arg("a"), arg("b"), arg("weight"), bias);
+  add_functions<Tensor(T, int64_t, double, double, double)>(
+      m,
+      {{"local_response_norm", local_response_norm,
+        "x / (k + alpha * mean of x**2 over `size` neighbouring channels)**beta."}},
+      arg("x"), arg("size"), arg("alpha") = 1e-4, arg("beta") = 0.75, arg("k") = 1.0);
   add_functions<Tensor(T, double, const Axes&, double)>(
       m,
       {{"normalize", normalize,
@@ -130,12 +193,6 @@ void bind_normalizations(nb::module_& m) {
         "Batch normalisation, by the statistics of this batch in training, else by the running "
         "ones."}},
       arg("x"));
-  add_functions<Tensor(T, double, T, T)>(
-      m,
-      {{"dropout", dropout_of,
-        "x / (1 - p), or 0 with probability p, by a key; or 0 where the boolean mask `keep` is "
-        "False."}},
-      arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
 }
 
 void bind_convolutions(nb::module_& m) {
@@ -191,6 +248,36 @@ void bind_pooling(nb::module_& m) {
        {"avg_pool2d", avg_pool2d, "The mean of each window of two dimensions."},
        {"avg_pool3d", avg_pool3d, "The mean of each window of three dimensions."}},
       arg("x"), arg("kernel_size"));
+  add_functions<Tensor(T, double, Window, const LpPoolOptions&)>(
+      m,
+      {{"lp_pool1d", lp_pool1d, "The p-norm of each window of one dimension, for p = norm_type."},
+       {"lp_pool2d", lp_pool2d, "The p-norm of each window of two dimensions, for p = norm_type."},
+       {"lp_pool3d", lp_pool3d,
+        "The p-norm of each window of three dimensions, for p = norm_type."}},
+      arg("x"), arg("norm_type"), arg("kernel_size"));
+  add_functions<Tensor(T, T, Window, const MaxUnpoolOptions&)>(
+      m,
+      {{"max_unpool1d", max_unpool1d,
+        "Zeros, and each value at its index: a partial inverse of max_pool1d_with_indices."},
+       {"max_unpool2d", max_unpool2d,
+        "Zeros, and each value at its index: a partial inverse of max_pool2d_with_indices."},
+       {"max_unpool3d", max_unpool3d,
+        "Zeros, and each value at its index: a partial inverse of max_pool3d_with_indices."}},
+      arg("x"), arg("indices"), arg("kernel_size"));
+  add_functions<Tensor(T, Window, const FractionalMaxPoolOptions&)>(
+      m,
+      {{"fractional_max_pool2d", fractional_max_pool2d,
+        "The maxima of windows at pseudorandom places in a plane, by samples or a key."},
+       {"fractional_max_pool3d", fractional_max_pool3d,
+        "The maxima of windows at pseudorandom places in a volume, by samples or a key."}},
+      arg("x"), arg("kernel_size"));
+  add_functions<MaxPooled(T, Window, const FractionalMaxPoolOptions&)>(
+      m,
+      {{"fractional_max_pool2d_with_indices", fractional_max_pool2d_with_indices,
+        "fractional_max_pool2d, and the flat index of each maximum in its plane."},
+       {"fractional_max_pool3d_with_indices", fractional_max_pool3d_with_indices,
+        "fractional_max_pool3d, and the flat index of each maximum in its volume."}},
+      arg("x"), arg("kernel_size"));
   add_functions<Tensor(T, Window)>(m,
                                    {{"adaptive_avg_pool1d", adaptive_avg_pool1d,
                                      "The means of windows, for a given output size."},
@@ -229,6 +316,12 @@ void bind_resampling(nb::module_& m) {
         "Samples x at the positions of the grid, with coordinates from -1 to 1. Padding: zeros, "
         "border, reflection."}},
       arg("x"), arg("grid"));
+  add_functions<Tensor(T, const std::vector<Dim>&, bool)>(
+      m,
+      {{"affine_grid", affine_grid,
+        "The grid of grid_sample for affine maps theta of an image of size [batch, channels, "
+        "...]."}},
+      arg("theta"), arg("size"), arg("align_corners") = false);
 }
 
 void bind_attention(nb::module_& m) {
@@ -244,6 +337,14 @@ void bind_attention(nb::module_& m) {
         "Rotary position embedding: rotates pairs of x [..., length, width] by position * "
         "base**(-2 * i / width)."}},
       arg("x"));
+}
+
+void bind_embeddings(nb::module_& m) {
+  add_functions<Tensor(T, T, const EmbeddingBagOptions&)>(
+      m,
+      {{"embedding_bag", embedding_bag,
+        "The sum, mean or max of the rows of a table that the ids of each bag name."}},
+      arg("ids"), arg("weight"));
 }
 
 void bind_losses_of_classes(nb::module_& m) {
@@ -340,6 +441,9 @@ void bind_losses_of_numbers(nb::module_& m) {
       {{"pairwise_distance", pairwise_distance,
         "The p-norm of a - b + eps along the last dimension."}},
       arg("a"), arg("b"), arg("p") = 2.0, arg("eps") = 1e-6, arg("keepdims") = false);
+  add_functions<Tensor(T, double)>(
+      m, {{"pdist", pdist, "The p-norms of the differences of each two rows of x [n, width]."}},
+      arg("x"), arg("p") = 2.0);
   add_functions<Tensor(T, T, T, const TripletOptions&)>(
       m,
       {{"triplet_margin_loss", triplet_margin_loss,
@@ -352,10 +456,12 @@ void bind_losses_of_numbers(nb::module_& m) {
 void bind_neural_functions(nb::module_& module) {
   bind_activations(module);
   bind_normalizations(module);
+  bind_dropouts(module);
   bind_convolutions(module);
   bind_pooling(module);
   bind_resampling(module);
   bind_attention(module);
+  bind_embeddings(module);
   bind_losses_of_classes(module);
   bind_losses_of_numbers(module);
 }

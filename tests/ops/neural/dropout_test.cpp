@@ -1,4 +1,6 @@
 // Dropout: which elements are kept, how they are scaled, and the role of the key.
+#include "plait/ops/neural/dropout.h"
+
 #include "plait/core/error.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/random/random.h"

@@ -2,6 +2,7 @@
 #include "plait/ops/neural/normalization.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/neural/dropout.h"
 #include "plait/ops/neural/softmax.h"
 
 #include "tests/ops/layer_support.h"

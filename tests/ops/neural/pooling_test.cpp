@@ -223,6 +223,27 @@ TEST(Pooling, TracedAndWithSymbolicSizes) {
   expect_symbolic_alike([](const Tensor& x) { return adaptive_avg_pool2d(x, 5); }, {0, 2, 3}, x);
 }
 
+TEST(Pooling, PowersFractionsAndUnpoolingWithSymbolicSizes) {
+  const Tensor x = wave({2, 3, 8, 9});
+  const auto powers = [](const Tensor& x) {
+    return lp_pool2d(x, 2, {2, 3}, {.stride = 2, .ceil_mode = true});
+  };
+  const auto unpooled = [](const Tensor& x) {
+    const MaxPooled pooled = max_pool2d_with_indices(x, 2);
+    return max_unpool2d(pooled.values, pooled.indices, 2,
+                        {.output_size = {x.shape(2), x.shape(3)}});
+  };
+  const auto fractions = [samples = absolute(wave({2, 3, 2}))](const Tensor& x) {
+    return fractional_max_pool2d(x, {2, 3}, {.output_size = 4, .samples = samples});
+  };
+  expect_traced_alike(powers, x);
+  expect_traced_alike(unpooled, x);
+  expect_traced_alike(fractions, x);
+  expect_symbolic_alike(powers, {0, 2, 3}, x);
+  expect_symbolic_alike(unpooled, {0, 2, 3}, x);
+  expect_symbolic_alike(fractions, {2, 3}, x);
+}
+
 TEST(Pooling, WindowsThatDoNotFitAreRefusedOfSymbolicSizesToo) {
   for (const bool ceil_mode : {false, true}) {
     const auto pool = [&](const Tensor& x) {

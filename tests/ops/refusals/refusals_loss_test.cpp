@@ -114,6 +114,12 @@ void add_ctc(Refusals& rows) {
 Refusals refusals_of_loss() {
   const Tensor x = f32(2, 3), y = places({0, 2});
   Refusals rows = {
+      {"pdist", [] { pdist(f32(3)); }, kShape, {"f32[3]"}},
+      {"pdist", [] { pdist(f32(3, 2), -1); }, kValue, {"p", "-1", "f32[3, 2]"}},
+      {"pdist", [] { pdist(f32(3, 2), NAN); }, kValue, {"p", "f32[3, 2]"}},
+      {"pdist", [] { pdist(c64(3, 2)); }, kType, {"c64[3, 2]"}},
+      {"pdist", [] { pdist(keys(3, 2)); }, kType, {"key[3, 2]"}},
+      {"pdist", [] { pdist(Tensor()); }, kValue, {"never given"}},
       {"cross_entropy", [x] { cross_entropy(x, f32(2, 2)); }, kShape, {"f32[2, 2]", "f32[2, 3]"}},
       {"cross_entropy", [x, y] { cross_entropy(x, y, {.axis = 2}); }, kIndex, {"axis 2"}},
       {"cross_entropy", [x, y] { cross_entropy(x, y, {.weight = f32(2)}); }, kShape, {"f32[2]"}},

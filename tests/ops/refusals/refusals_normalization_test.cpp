@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/neural/attention.h"
+#include "plait/ops/neural/dropout.h"
 #include "plait/ops/neural/normalization.h"
 
 #include "refusals.h"
@@ -131,6 +132,41 @@ void add_attention(Refusals& rows) {
   rows.insert(rows.end(), more.begin(), more.end());
 }
 
+struct Drop {
+  const char* name;
+  Tensor (*keyed)(const Tensor&, double, const Tensor&);
+  Tensor (*keyless)(const Tensor&, double);
+  size_t rank;   // that it takes
+  size_t other;  // that it does not take
+};
+
+void add_dropouts(Refusals& rows) {
+  const std::vector<Drop> drops = {
+      {"dropout1d", dropout1d, dropout1d, 2, 4},
+      {"dropout2d", dropout2d, dropout2d, 4, 2},
+      {"dropout3d", dropout3d, dropout3d, 4, 3},
+      {"alpha_dropout", alpha_dropout, alpha_dropout, 1, 1},
+      {"feature_alpha_dropout", feature_alpha_dropout, feature_alpha_dropout, 2, 1},
+      {"drop_path", drop_path, drop_path, 1, 0},
+  };
+  for (const auto& [name, keyed, keyless, rank, other] : drops) {
+    const auto with = [keyed = keyed](const Tensor& x, double p, const Tensor& key) {
+      return [=] { keyed(x, p, key); };
+    };
+    const Tensor x = counted(DType::f32, Sizes(rank, 2)), y = counted(DType::f32, Sizes(other, 2));
+    const std::string type = x.type().text();
+    rows.push_back({name, with(x, -.1, keys()), kValue, {"probability", "-0.1", type}});
+    rows.push_back({name, with(x, NAN, keys()), kValue, {"probability", "nan", type}});
+    rows.push_back({name, [=, f = keyless] { f(x, 1.1); }, kValue, {"probability", "1.1", type}});
+    rows.push_back({name, with(x, .5, keys(2)), kShape, {"key[2]", type}});
+    rows.push_back({name, with(x, .5, f32()), kType, {"f32[]", type}});
+    rows.push_back({name, with(counted(DType::key, Sizes(rank, 2)), .5, keys()), kType, {"key"}});
+    rows.push_back({name, [f = keyless] { f(Tensor(), .5); }, kValue, {"never given"}});
+    if (other == rank) continue;
+    rows.push_back({name, with(y, .5, keys()), kShape, {y.type().text()}});
+  }
+}
+
 }  // namespace
 
 Refusals refusals_of_normalization() {
@@ -166,6 +202,37 @@ Refusals refusals_of_normalization() {
        {"running mean", "f32[2, 4]"}},
       {"batch_norm", [] { batch_norm(f32(2, 4), {.momentum = NAN}); }, kValue, {"momentum"}},
       {"batch_norm", [] { batch_norm(f32(2, 4), {.momentum = 2}); }, kValue, {"momentum", "2"}},
+      {"bilinear", [] { bilinear(f32(2, 3), f32(2, 4), f32(5, 4, 3)); }, kShape, {"f32[5, 4, 3]"}},
+      {"bilinear", [] { bilinear(f32(2, 3), f32(2, 4), f32(3, 4)); }, kShape, {"f32[3, 4]"}},
+      {"bilinear", [] { bilinear(f32(3), f32(2, 4), f32(5, 3, 4)); }, kShape, {"f32[3]"}},
+      {"bilinear", [] { bilinear(f32(7, 3), f32(2, 4), f32(5, 3, 4)); }, kShape, {"f32[7, 3]"}},
+      {"bilinear", [] { bilinear(f32(), f32(), f32(5, 3, 4)); }, kShape, {"f32[]"}},
+      {"bilinear",
+       [] { bilinear(f32(2, 3), f32(2, 4), f32(5, 3, 4), f32(4)); },
+       kShape,
+       {"bias", "f32[4]"}},
+      {"bilinear", [] { bilinear(keys(3), f32(4), f32(5, 3, 4)); }, kType, {"key[3]"}},
+      {"bilinear", [] { bilinear(f32(3), Tensor(), f32(5, 3, 4)); }, kValue, {"never given"}},
+      {"local_response_norm", [] { local_response_norm(f32(2, 3), 2); }, kShape, {"f32[2, 3]"}},
+      {"local_response_norm", [] { local_response_norm(f32(2, 3, 4), 0); }, kValue, {"size of 0"}},
+      {"local_response_norm",
+       [] { local_response_norm(f32(2, 3, 4), 2, NAN); },
+       kValue,
+       {"alpha", "f32[2, 3, 4]"}},
+      {"local_response_norm",
+       [] { local_response_norm(f32(2, 3, 4), 2, 1, NAN); },
+       kValue,
+       {"beta", "f32[2, 3, 4]"}},
+      {"local_response_norm",
+       [] { local_response_norm(f32(2, 3, 4), 2, 1, 1, NAN); },
+       kValue,
+       {"k", "f32[2, 3, 4]"}},
+      {"local_response_norm",
+       [] { local_response_norm(c64(2, 3, 4), 2); },
+       kType,
+       {"c64[2, 3, 4]"}},
+      {"local_response_norm", [] { local_response_norm(keys(2, 3, 4), 2); }, kType, {"key"}},
+      {"local_response_norm", [] { local_response_norm(Tensor(), 2); }, kValue, {"never given"}},
       {"dropout", [] { dropout(f32(2), -.1); }, kValue, {"probability", "-0.1", "f32[2]"}},
       {"dropout", [] { dropout(f32(2), 1.1); }, kValue, {"probability", "1.1", "f32[2]"}},
       {"dropout", [] { dropout(f32(2), NAN); }, kValue, {"probability", "nan", "f32[2]"}},
@@ -180,6 +247,7 @@ Refusals refusals_of_normalization() {
       {"dropout", [] { dropout(Tensor()); }, kValue, {"never given"}},
   };
   add_norms(rows);
+  add_dropouts(rows);
   add_attention(rows);
   return rows;
 }

@@ -1,7 +1,8 @@
-// Refusals of take.h.
+// Refusals of take.h and embedding.h.
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/indexing/embedding.h"
 #include "plait/ops/indexing/take.h"
 
 #include "refusals.h"
@@ -40,6 +41,43 @@ void add_scatters(Refusals& rows) {
     rows.push_back({name, [f] { f(keys(3), 0, places({0}), 1); }, kType, {"key[3]"}});
     rows.push_back({name, [f] { f(f32(3), 0, Tensor(), 1); }, kValue, {"never given"}});
   }
+}
+
+void add_bags(Refusals& rows) {
+  const auto bag = [](const Tensor& ids, const Tensor& table, const EmbeddingBagOptions& options) {
+    return [=] { embedding_bag(ids, table, options); };
+  };
+  const Tensor ids = places({0, 1, 2}), pairs = reshape(places({0, 1, 2, 0}), {2, 2});
+  const Tensor table = f32(3, 2);
+  const auto from = [](std::initializer_list<int64_t> offsets) {
+    return EmbeddingBagOptions{.offsets = places(offsets)};
+  };
+  const Refusals more = {
+      {"embedding_bag", bag(ids, table, {}), kShape, {"i64[3]", "f32[3, 2]"}},
+      {"embedding_bag", bag(pairs, table, from({0})), kShape, {"i64[2, 2]"}},
+      {"embedding_bag", bag(f32(2, 2), table, {}), kType, {"f32[2, 2]"}},
+      {"embedding_bag", bag(pairs, f32(3), {}), kShape, {"f32[3]"}},
+      {"embedding_bag", bag(pairs, c64(3, 2), {}), kType, {"c64[3, 2]"}},
+      {"embedding_bag", bag(pairs + 3, table, {}), kIndex, {"3", "f32[3, 2]"}},
+      {"embedding_bag", bag(ids, table, {.offsets = f32(1)}), kType, {"f32[1]"}},
+      {"embedding_bag", bag(ids, table, {.offsets = i64(1, 1)}), kShape, {"i64[1, 1]"}},
+      {"embedding_bag", bag(ids, table, from({1})), ErrorKind::check, {"ascend"}, false},
+      {"embedding_bag", bag(ids, table, from({0, 2, 1})), ErrorKind::check, {"ascend"}, false},
+      {"embedding_bag", bag(ids, table, from({0, 4})), ErrorKind::check, {"ascend"}, false},
+      {"embedding_bag", bag(pairs, table, {.include_last_offset = true}), kValue, {"offsets"}},
+      {"embedding_bag",
+       bag(pairs, table, {.per_sample_weights = f32(2, 2)}),
+       kValue,
+       {"sums", "i64[2, 2]"}},
+      {"embedding_bag",
+       bag(pairs, table, {.mode = BagMode::sum, .per_sample_weights = f32(2)}),
+       kShape,
+       {"f32[2]", "i64[2, 2]"}},
+      {"embedding_bag", bag(pairs, table, {.padding_idx = 3}), kIndex, {"3", "f32[3, 2]"}},
+      {"embedding_bag", bag(pairs, table, {.padding_idx = -4}), kIndex, {"-4", "f32[3, 2]"}},
+      {"embedding_bag", bag(pairs, Tensor(), {}), kValue, {"never given"}},
+  };
+  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -163,6 +201,7 @@ Refusals refusals_of_take() {
        {"f32[3, 3]", "f32[1, 2]"}},
   };
   add_scatters(rows);
+  add_bags(rows);
   return rows;
 }
 

@@ -13,6 +13,9 @@ namespace plait::random {
 
 // Returns the key, or throws an error that says how to create one.
 Tensor expect_key(std::string_view function, const Tensor& key);
+// The one key that is given, or if there is none, the next key of the default stream.
+Tensor key_or_next(std::string_view function, const Tensor& key);
+void expect_one_key(std::string_view function, const Tensor& key);
 void expect_floating(std::string_view function, DType dtype);
 void expect_integer(std::string_view function, DType dtype);
 // The shape of a result: `shape` if given, to which the parameters' common shape must broadcast;
