@@ -5,27 +5,23 @@
 
 #include "plait/core/error.h"
 #include "plait/nn/initialization.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/neural/dropout.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/random/random.h"
 
 namespace plait::nn {
-namespace {
+// ---- Helpers of all layers
 
-struct Weights {
-  Tensor weight;
-  std::optional<Tensor> bias;
-};
-
-// PyTorch's default: weight and bias are uniform in ±1/√fan-in.
-Weights weights_of(const Tensor& key, const Shape& shape, bool has_bias, DType dtype) {
+Weights weights_of(const Tensor& key, const Shape& shape, std::optional<Dim> outputs, DType dtype) {
   const Tensor keys = random::split_key(key, 2);
   const int64_t inputs = fans_of(shape).in;
   const double bound = inputs > 0 ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
   Weights made{.weight = uniform(keys[0], shape, bound, dtype), .bias = {}};
-  if (has_bias) made.bias = uniform(keys[1], {shape[0]}, bound, dtype);
+  if (outputs) made.bias = uniform(keys[1], {*outputs}, bound, dtype);
   return made;
 }
 
@@ -38,16 +34,17 @@ void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what) {
   expect_sizes(std::span(sizes.begin(), sizes.size()), what);
 }
 
-// The operations take an empty tensor for a missing weight.
 Tensor or_empty(const std::optional<Tensor>& tensor) { return tensor.value_or(Tensor()); }
 
-}  // namespace
+// ---- Layers
 
 Linear Linear::init(const Tensor& key, int64_t inputs, int64_t outputs,
                     const LinearOptions& options) {
   const Call call("nn::Linear");
   expect_sizes({inputs, outputs}, "a layer");
-  auto [weight, bias] = weights_of(key, {outputs, inputs}, options.bias, options.dtype);
+  auto [weight, bias] =
+      weights_of(key, {outputs, inputs}, options.bias ? std::optional<Dim>(outputs) : std::nullopt,
+                 options.dtype);
   return {.weight = std::move(weight), .bias = std::move(bias)};
 }
 
@@ -80,29 +77,9 @@ Embedding Embedding::init(const Tensor& key, int64_t rows, int64_t width, DType 
 
 Tensor Embedding::operator()(const Tensor& ids) const { return embedding(ids, weight); }
 
-Conv2d Conv2d::init(const Tensor& key, int64_t channels, int64_t outputs,
-                    const PerDimension& window, const Conv2dOptions& options) {
-  const Call call("nn::Conv2d");
-  expect_sizes({channels, outputs}, "channels");
-  if (options.groups < 1 || channels % options.groups != 0 || outputs % options.groups != 0) {
-    throw ValueError("{} channels to {} in {} groups: both must be multiples of the groups",
-                     channels, outputs, options.groups);
-  }
-  const std::vector<int64_t> sizes = window.of(2, "nn::Conv2d", "window", 1);
-  const Shape shape{outputs, channels / options.groups, sizes[0], sizes[1]};
-  auto [weight, bias] = weights_of(key, shape, options.bias, options.dtype);
-  return {.weight = std::move(weight),
-          .bias = std::move(bias),
-          .stride = options.stride.of(2, "nn::Conv2d", "stride", 1),
-          .padding = options.padding.of(2, "nn::Conv2d", "padding", 0),
-          .dilation = options.dilation.of(2, "nn::Conv2d", "dilation", 1),
-          .groups = options.groups};
+Tensor Dropout::operator()(const Tensor& x, const Tensor& key) const {
+  return training ? dropout(x, p, key) : x;
 }
-
-Tensor Conv2d::operator()(const Tensor& images) const {
-  return conv2d(
-      images, weight, or_empty(bias),
-      {.stride = stride, .padding = PerDimension(padding), .dilation = dilation, .groups = groups});
-}
+Tensor Dropout::operator()(const Tensor& x) const { return training ? dropout(x, p) : x; }
 
 }  // namespace plait::nn

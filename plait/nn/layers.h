@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "plait/ops/neural/convolution.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::nn {
@@ -50,24 +49,14 @@ struct Embedding {
   Tensor operator()(const Tensor& ids) const;
 };
 
-struct Conv2dOptions {
-  PerDimension stride = 1;
-  PerDimension padding = 0;
-  PerDimension dilation = 1;
-  int64_t groups = 1;
-  bool bias = true;
-  DType dtype = DType::f32;
-};
-// Convolution of images [batch, channels, height, width].
-struct Conv2d {
-  Tensor weight;               // [outputs, channels / groups, height, width]
-  std::optional<Tensor> bias;  // [outputs]
-  std::vector<int64_t> stride{1, 1}, padding{0, 0}, dilation{1, 1};
-  int64_t groups = 1;
+// Sets elements to 0 with probability p, in training. Without a key, the next key of the default
+// stream is drawn.
+struct Dropout {
+  double p = 0.5;
+  bool training = true;
 
-  static Conv2d init(const Tensor& key, int64_t channels, int64_t outputs,
-                     const PerDimension& window, const Conv2dOptions& options = {});
-  Tensor operator()(const Tensor& images) const;
+  Tensor operator()(const Tensor& x, const Tensor& key) const;
+  Tensor operator()(const Tensor& x) const;
 };
 
 }  // namespace plait::nn

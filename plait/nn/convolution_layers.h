@@ -1,0 +1,99 @@
+// Convolutions and pooling over one to three spatial dimensions. `init` as in layers.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plait/ops/arrays/pad.h"
+#include "plait/ops/neural/per_dimension.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait::nn {
+
+struct ConvOptions {
+  PerDimension stride = 1;
+  PerDimension padding = 0;
+  PerDimension dilation = 1;
+  int64_t groups = 1;
+  bool bias = true;
+  PadMode padding_mode = PadMode::constant;  // zeros, or elements of the image
+  DType dtype = DType::f32;
+};
+// Convolution of [batch, channels, space…].
+template <size_t rank>
+struct Conv {
+  Tensor weight;               // [outputs, channels / groups, space…]
+  std::optional<Tensor> bias;  // [outputs]
+  std::vector<int64_t> stride = std::vector<int64_t>(rank, 1);
+  std::vector<int64_t> padding = std::vector<int64_t>(rank, 0);
+  std::vector<int64_t> dilation = std::vector<int64_t>(rank, 1);
+  int64_t groups = 1;
+  PadMode padding_mode = PadMode::constant;
+
+  static Conv init(const Tensor& key, int64_t channels, int64_t outputs, const PerDimension& window,
+                   const ConvOptions& options = {});
+  Tensor operator()(const Tensor& images) const;
+};
+using Conv1d = Conv<1>;
+using Conv2d = Conv<2>;
+using Conv3d = Conv<3>;
+
+struct ConvTransposeOptions {
+  PerDimension stride = 1;
+  PerDimension padding = 0;
+  PerDimension output_padding = 0;
+  int64_t groups = 1;
+  bool bias = true;
+  PerDimension dilation = 1;
+  DType dtype = DType::f32;
+};
+// Transposed convolution of [batch, channels, space…].
+template <size_t rank>
+struct ConvTranspose {
+  Tensor weight;               // [channels, outputs / groups, space…]
+  std::optional<Tensor> bias;  // [outputs]
+  std::vector<int64_t> stride = std::vector<int64_t>(rank, 1);
+  std::vector<int64_t> padding = std::vector<int64_t>(rank, 0);
+  std::vector<int64_t> output_padding = std::vector<int64_t>(rank, 0);
+  std::vector<int64_t> dilation = std::vector<int64_t>(rank, 1);
+  int64_t groups = 1;
+
+  static ConvTranspose init(const Tensor& key, int64_t channels, int64_t outputs,
+                            const PerDimension& window, const ConvTransposeOptions& options = {});
+  Tensor operator()(const Tensor& images) const;
+};
+using ConvTranspose1d = ConvTranspose<1>;
+using ConvTranspose2d = ConvTranspose<2>;
+using ConvTranspose3d = ConvTranspose<3>;
+
+// Pooling; one number counts for all dimensions. The stride is the window size if it is left out.
+template <size_t rank>
+struct MaxPool {
+  std::vector<int64_t> kernel_size;
+  std::vector<int64_t> stride = {};
+  std::vector<int64_t> padding = {0};
+  std::vector<int64_t> dilation = {1};
+  bool ceil_mode = false;
+
+  Tensor operator()(const Tensor& images) const;
+};
+using MaxPool1d = MaxPool<1>;
+using MaxPool2d = MaxPool<2>;
+using MaxPool3d = MaxPool<3>;
+
+template <size_t rank>
+struct AvgPool {
+  std::vector<int64_t> kernel_size;
+  std::vector<int64_t> stride = {};
+  std::vector<int64_t> padding = {0};
+  bool ceil_mode = false;
+  bool count_include_pad = true;
+
+  Tensor operator()(const Tensor& images) const;
+};
+using AvgPool1d = AvgPool<1>;
+using AvgPool2d = AvgPool<2>;
+using AvgPool3d = AvgPool<3>;
+
+}  // namespace plait::nn

@@ -1,0 +1,28 @@
+// Helpers of layers.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "plait/tensor/tensor.h"
+
+namespace plait::nn {
+
+struct Weights {
+  Tensor weight;
+  std::optional<Tensor> bias;
+};
+
+// PyTorch's default: weight and bias are uniform in ±1/√fan-in. Without outputs there is no bias.
+Weights weights_of(const Tensor& key, const Shape& shape, std::optional<Dim> outputs, DType dtype);
+
+// ValueError for a negative size.
+void expect_sizes(std::span<const int64_t> sizes, std::string_view what);
+void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what);
+
+// The operations take an empty tensor for a missing weight.
+Tensor or_empty(const std::optional<Tensor>& tensor);
+
+}  // namespace plait::nn
