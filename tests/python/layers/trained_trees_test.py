@@ -236,11 +236,21 @@ class Mutated(unittest.TestCase):
             return pl.sum(model.held["list"].pop())
 
         for name, of in self.WAYS.items():
-            for f in (counts, replaces, keeps, pops):
+            for f in (counts, replaces, keeps, pops) if name != "remat" else (counts, keeps, pops):
                 model = Holder({"n": 0, "list": [pl.ones(2), pl.ones(2)]})
                 with self.subTest(f"{name} of {f.__name__}"), self.assertRaisesRegex(pl.errors.ValueError, "the function changes the arguments"):
                     of(f)(model)
                 self.assertEqual((model.held["n"], len(model.held["list"]), "kept" in model.held), (0, 2, False))
+
+    def test_remat_changes_the_attributes_of_the_callers_model(self):
+        model = Holder({"n": 0})
+
+        def replaces(model):
+            model.b = model.b * 2
+            return pl.sum(model.b)
+
+        pl.remat(replaces)(model)
+        self.assertEqual(model.b.numpy().tolist(), [2, 2, 2])
 
     def test_what_is_given_back_may_be_changed(self):
         def f(model):

@@ -1,4 +1,4 @@
-"""Suggestions for names that do not exist."""
+"""Words of errors: values, and suggestions for names that do not exist."""
 
 import sys
 
@@ -56,3 +56,15 @@ def of_object(thing, name):
     error = errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(message, said)
     error.name, error.obj = name, thing
     return error
+
+
+def in_words(value):
+    """A value in an error: as Python shows it if that is short, else its type."""
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"of the type {type(value).__name__}"
+
+
+def expect_pattern(what, pattern):
+    if not isinstance(pattern, str):
+        raise errors.TypeError(f"{what}: the pattern is {in_words(pattern)}, expected a string such as '*.weight'")
+    return pattern

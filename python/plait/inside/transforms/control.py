@@ -5,6 +5,7 @@ import functools
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.transforms.derivatives import _results, _tensors, _with_tensors, pair_of
+from plait.inside.trees.given import Handed
 from plait.inside.trees.module import holds_module
 from plait.inside.trees.sharing import distinct
 
@@ -39,7 +40,7 @@ def cond(predicate, then, otherwise, *operands):
     once = distinct(leaves)
 
     def branch(function):
-        return lambda given: results.leaves(function(*structure.unflatten(once.spread(given))))
+        return lambda given: results.leaves(Handed(structure, once.spread(given)).call("cond", function))
 
     return results.tree(_core._cond(asarray(predicate), branch(then), branch(otherwise), once.values))
 
@@ -54,7 +55,7 @@ def switch(index, branches, *operands):
     results = _Results("switch: the branches")
 
     def branch(function):
-        return lambda given: results.leaves(function(*structure.unflatten(given)))
+        return lambda given: results.leaves(Handed(structure, given).call("switch", function))
 
     return results.tree(_core._switch(asarray(index), [branch(each) for each in branches], leaves))
 
@@ -82,11 +83,17 @@ def while_loop(test, body, initial, checkpoints=None):
     results.structure = structure
 
     def loop(carry):
+        def called(function, given):
+            handed = Handed(structure, carry.spread(given))
+            result = function(handed.tree)
+            handed.expect_unchanged("while_loop", result)
+            return result
+
         def truth(given):
-            return [asarray(test(results.tree(carry.spread(given))))]
+            return [asarray(called(test, given))]
 
         def step(given):
-            return carry.distinct_of(results.leaves(body(results.tree(carry.spread(given)))))
+            return carry.distinct_of(results.leaves(called(body, given)))
 
         return results.tree(carry.spread(_core._while(truth, step, carry.values, checkpoints)))
 
@@ -109,9 +116,11 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         count = len(carry.values)
 
         def step(given):
-            before = carry_structure.unflatten(carry.spread(given[:count]))
-            each = slice_structure.unflatten(given[count:])
-            leaves = results.leaves(tuple(pair_of(body(before, each), "scan: expected a body that returns (carry, output)")))
+            before, each = Handed(carry_structure, carry.spread(given[:count])), Handed(slice_structure, given[count:])
+            result = pair_of(body(before.tree, each.tree), "scan: expected a body that returns (carry, output)")
+            for handed in before, each:
+                handed.expect_unchanged("scan", result)
+            leaves = results.leaves(tuple(result))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
         given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)

@@ -5,7 +5,7 @@ import functools
 from plait import _core
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors
-from plait.inside.trees.given import Handed
+from plait.inside.trees.given import Handed, expect_made
 from plait.inside.trees.sharing import distinct
 
 
@@ -14,7 +14,8 @@ def remat(function=None, *, policy="nothing", names=()):
     Module it is a tree, whose weights are those of the Module.
 
     policy="dots" keeps the results of products, policy="names" the values that checkpoint_name(x, name) marked with one
-    of the names, "everything" all values. Operations are recomputed; Python code runs once. Also a decorator.
+    of the names, "everything" all values. Operations are recomputed; Python code runs once. What a Module assigns to its
+    attributes, such as running statistics, reaches the Module that was passed. Also a decorator.
 
     >>> plait.grad(plait.remat(lambda x: plait.sum(plait.sin(plait.sin(x)))))(plait.tensor([0.0, 1.0]))
     [1.         0.36003947] : f32[2]
@@ -37,16 +38,20 @@ def _remat_of_tree(tree, arguments, keywords, policy, names):
 
 def _remat(function, arguments, keywords, policy, names):
     leaves, structure = _tensors(arguments)
+    expect_made("remat: an argument", structure)
     once, structures = distinct(leaves), []
 
     def of_list(given):
         handed = Handed(structure, once.spread(given))
         result = function(*handed.tree, **keywords)
-        handed.expect_unchanged("remat", result)
-        results, found = _tensors(result)
-        structures.append((found, distinct(results)))
+        changes = handed.reassigned("remat", result)
+        results, found = _tensors((result, [change.value for change in changes]))
+        structures.append((found, distinct(results), changes))
         return structures[-1][1].values
 
     results = _core._remat(of_list, once.values, policy, list(names))
-    found, once_found = structures[0]
-    return found.unflatten(once_found.spread(results))
+    found, once_found, changes = structures[0]
+    result, values = found.unflatten(once_found.spread(results))
+    for change, value in zip(changes, values):
+        change.apply(arguments, value)
+    return result

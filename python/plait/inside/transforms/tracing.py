@@ -7,7 +7,7 @@ import re
 
 from plait import _core, errors
 from plait._core import Structure, Tensor
-from plait.inside.trees.given import expect_no_leaks
+from plait.inside.trees.given import Handed, expect_no_leaks
 from plait.tree import flatten
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,7 @@ def trace(function, name=None):
 
         def of_leaves(tensors):
             nonlocal result_structure
-            result = function(*structure.unflatten(tensors))
+            result = Handed(structure, tensors).call("trace", function)
             expect_no_leaks("trace", result)
             results, result_structure = flatten(result)
             return results

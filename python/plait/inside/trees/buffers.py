@@ -3,6 +3,7 @@
 from plait import _core, errors
 
 _MARK = "_buffers"  # the attribute of a Module that has their names
+FROZEN = "_frozen"  # that of the paths of frozen weights, which are not trained either
 
 
 class Buffer:
@@ -34,7 +35,10 @@ NONE = Names()
 
 
 def set_attribute(module, name, value):
-    """Module.__setattr__: marks buffers."""
+    """Module.__setattr__: marks buffers, and assigns what a computed weight is computed from."""
+    computed = vars(module).get("parametrizations")
+    if computed is not None and name in computed:
+        return computed[name].set(value)
     if type(value) is Buffer:
         _mark(module, name)
         value = _tensors_in(value.value)
@@ -93,8 +97,9 @@ def _is_of_arrays(module, name, value):
 
 
 def of_structure(structure):
-    """For each leaf of a tree, whether it is a buffer of a Module."""
-    marked = {f"{path.removesuffix(_MARK)}{name}" for path, value in structure._objects() if type(value) is Names for name in value}
+    """For each leaf of a tree, whether it is not trained: a buffer of a Module, or frozen."""
+    marked = {f"{path.removesuffix(FROZEN).removesuffix(_MARK)}{name}" for path, value in structure._objects() if type(value) is Names
+              for name in value}
     if not marked:
         return [False] * len(structure)
     return [_is_below(marked, path) for path in structure.paths]

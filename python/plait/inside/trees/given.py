@@ -10,6 +10,7 @@ from plait.inside.jit.host_constants import PLAIN
 from plait.inside.trees.buffers import Names, of_structure
 from plait.inside.trees.module import Module, holds_module
 from plait.inside.trees.roles import is_parameter
+from plait.inside.trees.unmade import Unmade
 from plait.tree import leaves_with_paths, structure
 
 
@@ -17,6 +18,13 @@ def expect_tree(what, tree, form=None):
     """TypeError if something in the tree is not a tree, but holds tensors that could be trained: an object, or a function.
     They would count as constants."""
     _Keepers(tree).expect_none(what, _core._flatten(tree)[1] if form is None else form)
+
+
+def expect_made(what, form):
+    """ValueError if the weights of a layer in the tree are not made yet."""
+    for path, value in form._objects():
+        if type(value) is Unmade:
+            raise value.refused(f"{what}.{path}")
 
 
 class _Keepers:
@@ -32,6 +40,8 @@ class _Keepers:
                 continue
             self._seen.append(value)
             place = f"{what}{path and '.' + path}"
+            if type(value) is Unmade:
+                raise value.refused(place)
             kept = kept_by_function(value)
             if kept is not None:
                 self._expect_no_weights(place, value, kept)
@@ -174,13 +184,69 @@ class Handed:
 
     def expect_unchanged(self, what, result):
         """ValueError if the tree was changed in a node that is not part of the result."""
+        for change in self._lost(result):
+            raise change.error(what)
+
+    def call(self, what, function):
+        """function(*tree), checked."""
+        result = function(*self.tree)
+        self.expect_unchanged(what, result)
+        return result
+
+    def reassigned(self, what, result):
+        """The changes that are not part of the result, if all of them are attributes of Modules that were assigned to: the caller
+        makes them on its own Modules, by `Change.apply`. ValueError if there are others."""
+        changes = list(self._lost(result))
+        for change in changes:
+            if change.name is None or not isinstance(change.node, Module):
+                raise change.error(what)
+        return changes
+
+    def _lost(self, result):
         if self._structure._is_of(self.tree, self._leaves):
             return
-        given_back = {id(node) for node in _nodes(result)}
-        for path, node in _changed(self.tree, self._structure.unflatten(self._leaves), "the arguments"):
-            if id(node) not in given_back:
-                raise errors.ValueError(f"{what}: the function changes {path}, a {type(node).__name__}, which would be lost: the function "
-                                        "receives a copy\n  hint: return what it changes")
+        nodes, leaves = {id(node) for node in _nodes(result)}, {id(leaf) for leaf in _core._flatten(result)[0]}
+        for change in _changed(self.tree, self._structure.unflatten(self._leaves), ()):
+            if id(change.node) not in nodes and not change.is_in(leaves):
+                yield change
+
+
+class Change:
+    """A node of a tree that was changed: the child `name` was replaced, or children were added or removed (None)."""
+
+    def __init__(self, path, node, name):
+        self._path, self.node, self.name = path, node, name
+
+    @property
+    def value(self):
+        return dict(_core._children(self.node))[self.name]
+
+    def is_in(self, leaves):
+        """True if the result has the new tensors: a jitted function returns another model with them."""
+        new = [] if self.name is None else _core._flatten(self.value)[0]
+        return bool(new) and all(id(leaf) in leaves for leaf in new)
+
+    def apply(self, tree, value):
+        """Makes the same change in the tree of the caller."""
+        for name in self._path:
+            tree = dict(_core._children(tree))[name]
+        setattr(tree, self.name, value)
+
+    def error(self, what):
+        place, kind = ".".join(map(str, ("the arguments", *self._path))), type(self.node).__name__
+        if self.name is not None and isinstance(self.node, Module):
+            return errors.ValueError(f"{what}: the function changes {place}, a {kind}, whose {self.name} it assigns to: this would be lost, since "
+                                     f"the function receives a copy\n  hint: return the model, too: {_ways_to_return(what)}")
+        return errors.ValueError(f"{what}: the function changes {place}, a {kind}, which would be lost: the function "
+                                 "receives a copy\n  hint: return what it changes")
+
+
+def _ways_to_return(what):
+    if what in ("grad", "vjp", "jvp", "linearize"):
+        return "return loss, model with has_aux=True"
+    if what in ("scan", "while_loop"):
+        return "the model is part of the carry that the body returns"
+    return "output, model = plait.nn.call(model, x) gives both"
 
 
 def _nodes(tree):
@@ -192,17 +258,16 @@ def _nodes(tree):
 
 
 def _changed(now, before, path):
-    """(path, node) for each node whose entries have changed."""
+    """The changes of a tree."""
     ours, theirs = _core._children(now), _core._children(before)
     if [name for name, _ in ours] != [name for name, _ in theirs]:
-        yield path, now
+        yield Change(path, now, None)
         return
     for (name, child), (_, earlier) in zip(ours, theirs):
         if type(child) is type(earlier) and _core._children(child) is not None:
-            yield from _changed(child, earlier, f"{path}.{name}")
+            yield from _changed(child, earlier, (*path, name))
         elif child is not earlier and (isinstance(child, _core.Tensor) or structure(child) != structure(earlier)):
-            yield path, now
-            return
+            yield Change(path, now, name)
 
 
 def _attributes(value):

@@ -4,8 +4,9 @@ import dataclasses
 
 from plait import _core, errors
 from plait.inside.help.names import of_object as _of_object
+from plait.inside.help.unused import expect_used
 from plait.inside.transforms.applied import Applied
-from plait.inside.trees.buffers import NONE, delete_attribute, set_attribute
+from plait.inside.trees.buffers import FROZEN, NONE, delete_attribute, set_attribute  # noqa: F401
 
 
 class Module:
@@ -33,7 +34,8 @@ class Module:
     5. : f32[]
     """
 
-    _buffers = NONE
+    _buffers = _frozen = NONE
+    training = True  # set by train() and eval()
 
     def __init_subclass__(cls, **named):
         super().__init_subclass__(**named)
@@ -47,10 +49,32 @@ class Module:
     __delattr__ = delete_attribute
 
     def __getattr__(self, name):
+        computed = vars(self).get("parametrizations")
+        if computed is not None and name in computed:
+            return computed[name].get()
         raise _of_object(self, name)
 
     def __repr__(self):
         return _shown(self, "")
+
+    def train(self, mode=True):
+        """The model in training mode, or with False in evaluation mode: with `training` set in it and in all Modules in
+        it. Dropout and normalisations read it. The model itself is not changed: model = model.train().
+
+        >>> plait.nn.Dropout(0.5).train(False)(plait.ones(3))
+        [1. 1. 1.] : f32[3]
+        """
+        expect_used("train", "model = model.train()")
+        return _with_training(self, bool(mode))
+
+    def eval(self):
+        """The model in evaluation mode: train(False).
+
+        >>> plait.nn.Dropout(0.5).eval()(plait.ones(3))
+        [1. 1. 1.] : f32[3]
+        """
+        expect_used("eval", "model = model.eval()")
+        return _with_training(self, False)
 
     def _refuse_arithmetic(self, _other):
         raise errors.TypeError.with_hint(f"{type(self).__name__} is a tree of tensors, which has no arithmetic of its own",
@@ -64,6 +88,30 @@ _core._declare_in_trees("module", Module)
 
 def holds_module(tree):
     return isinstance(tree, Module) or any(holds_module(child) for _, child in _core._children(tree) or ())
+
+
+def modules_in(tree):
+    """The Modules in a tree, itself included."""
+    if isinstance(tree, Module):
+        yield tree
+    for _, child in _core._children(tree) or ():
+        yield from modules_in(child)
+
+
+def copy_of(tree):
+    """A tree of the same tensors, whose nodes are new."""
+    leaves, structure = _core._flatten(tree)
+    return structure.unflatten(leaves)
+
+
+def _with_training(model, mode):
+    made = copy_of(model)
+    for each in modules_in(made):
+        if type(each).training != mode:
+            object.__setattr__(each, "training", mode)
+        else:
+            vars(each).pop("training", None)
+    return made
 
 
 def _expect_no_weights_in_class(cls):
@@ -82,6 +130,13 @@ def _call_of_forward(self, *arguments, **named):
     raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, but no __call__", "name it __call__ instead of forward")
 
 
+_NOT_SHOWN = ("_buffers", FROZEN, "_keys")
+
+
+def _shown_name(module, name):
+    return f"{name} (buffer)" if name in module._buffers else f"{name} (frozen)" if name in module._frozen else name
+
+
 def _shown(value, indent):
     """A tree over several lines, with the dtypes and shapes of its tensors."""
     if isinstance(value, _core.Tensor):
@@ -89,7 +144,7 @@ def _shown(value, indent):
     if hasattr(value, "__array_interface__"):
         return f"array {value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, Module):
-        shown = [(name + " (buffer)" if name in value._buffers else name, each) for name, each in vars(value).items() if name != "_buffers"]
+        shown = [(_shown_name(value, name), each) for name, each in vars(value).items() if name not in _NOT_SHOWN]
         names, (begin, end) = shown, (f"{type(value).__name__}(", ")")
     elif isinstance(value, Applied):
         return f"{value.how.name}({_shown(value.function, indent)})"

@@ -26,3 +26,12 @@ def distinct(leaves):
 def distinct_pairs(leaves, kinds):
     """(leaf, kind) for each leaf; one tensor with two kinds counts as two."""
     return Distinct(list(zip(leaves, kinds)), [(id(leaf), kind) for leaf, kind in zip(leaves, kinds)])
+
+
+def apart(leaves, others=()):
+    """The leaves, with a copy of each that is among the others or was there before: jit would record again when they come apart."""
+    seen, found = {id(each) for each in others}, []
+    for leaf in leaves:
+        found.append(leaf.copy() if id(leaf) in seen else leaf)
+        seen.add(id(leaf))
+    return found

@@ -1,0 +1,1 @@
+"""What is done with whole models: containers, states, parametrizations, adapters, quantization."""

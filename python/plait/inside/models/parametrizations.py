@@ -1,0 +1,212 @@
+"""Weights that are computed from others each time they are read: weight_norm, spectral_norm and custom parametrizations. The
+attribute of the layer is computed, so any layer works; names of tensors are PyTorch's, parametrizations.weight.original0."""
+
+import fnmatch
+
+from plait import _core, errors
+from plait.inside.layers.checks import is_number
+from plait.inside.help.names import expect_pattern, nearest
+from plait.inside.models.containers import ModuleDict
+from plait.inside.models.state import owner_of
+from plait.inside.transforms.derivatives import no_grad
+from plait.inside.trees.buffers import Buffer
+from plait.inside.trees.module import Module, copy_of
+from plait.tree import flatten
+
+
+class Parametrized(Module):
+    """One computed attribute: the original tensors, and how it is computed from them."""
+
+    def __init__(self, parametrization, value):
+        originals = parametrization.right_inverse(value) if hasattr(parametrization, "right_inverse") else value
+        self._count = len(originals) if isinstance(originals, tuple) else None
+        self._assign(originals)
+        setattr(self, "0", parametrization)
+
+    def _assign(self, originals):
+        if self._count is None:
+            self.original = originals
+        else:
+            for i, each in enumerate(originals):
+                setattr(self, f"original{i}", each)
+
+    def get(self):
+        parametrization = getattr(self, "0")
+        if self._count is None:
+            return parametrization(self.original)
+        return parametrization(*(getattr(self, f"original{i}") for i in range(self._count)))
+
+    def set(self, value):
+        """Assigns originals that give this value."""
+        parametrization = getattr(self, "0")
+        if not hasattr(parametrization, "right_inverse"):
+            raise errors.TypeError.with_hint(f"{type(parametrization).__name__} has no right_inverse, so the weight that it computes cannot be set",
+                                             "set parametrizations.weight.original")
+        self._assign(parametrization.right_inverse(value))
+
+
+def parametrize(model, pattern, parametrization):
+    """The model whose weights with names that match the pattern are computed: parametrization(original). Each gets a copy of the
+    parametrization. If it has a method right_inverse, the original is right_inverse(weight), otherwise the weight; a tuple
+    is several originals.
+
+    >>> class Positive(plait.Module):
+    ...     def __call__(self, original):
+    ...         return plait.exp(original)
+    ...     def right_inverse(self, weight):
+    ...         return plait.log(weight)
+    >>> layer = plait.nn.parametrize(plait.nn.LayerNorm(2), "weight", Positive())
+    >>> layer.weight, list(plait.nn.state(layer))
+    ([1. 1.] : f32[2], ['bias', 'parametrizations.weight.original'])
+    """
+    return _parametrized("parametrize", model, pattern, lambda owner, name, value: copy_of(parametrization))
+
+
+def remove_parametrizations(model, pattern="*"):
+    """The model whose computed weights with names that match the pattern, such as "0.weight", are plain tensors of the values that
+    they have.
+
+    >>> layer = plait.nn.weight_norm(plait.nn.Linear(2, 3))
+    >>> list(plait.nn.state(plait.nn.remove_parametrizations(layer)))
+    ['bias', 'weight']
+    """
+    made, found, known = copy_of(model), False, []
+    for path, owner in _modules(made):
+        held = vars(owner).get("parametrizations")
+        for name in held.keys() if held is not None else ():
+            full = f"{path}.{name}" if path else name
+            known.append(full)
+            if fnmatch.fnmatchcase(full, pattern):
+                value, found = held[name].get(), True
+                del held[name]
+                if not len(held):
+                    del owner.parametrizations
+                setattr(owner, name, value)
+    if not found:
+        raise errors.ValueError.with_hint(f"nn.remove_parametrizations: no computed weight matches {pattern!r}",
+                                          f"the computed weights are {known[:8]}" if known else "the model has none")
+    return made
+
+
+def _modules(tree, path=""):
+    if isinstance(tree, Module):
+        yield path, tree
+    for name, child in list(_core._children(tree) or ()):
+        yield from _modules(child, f"{path}.{name}" if path else str(name))
+
+
+def _parametrized(what, model, pattern, make):
+    expect_pattern(f"nn.{what}", pattern)
+    made = copy_of(model)
+    leaves, structure = flatten(made)
+    chosen = [(path, leaf) for path, leaf in zip(structure.paths, leaves) if fnmatch.fnmatchcase(path, pattern)]
+    if not chosen:
+        near = nearest(pattern, structure.paths, 0.3)
+        raise errors.ValueError.with_hint(f"nn.{what}: no weight of the model matches {pattern!r}",
+                                          f"did you mean {near}?" if near else f"its tensors are {list(structure.paths)[:8]}")
+    for path, value in chosen:
+        owner, name = owner_of(what, made, path)
+        if "." in name or not isinstance(value, _core.Tensor) or value.dtype.kind not in ("floating", "complex"):
+            raise errors.TypeError(f"nn.{what}: {path} is not a weight that is an attribute of a Module")
+        computed = Parametrized(make(owner, name, value), value)
+        delattr(owner, name)
+        if "parametrizations" not in vars(owner):
+            owner.parametrizations = ModuleDict()
+        owner.parametrizations[name] = computed
+    return made
+
+
+# ---- Norms.
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim):
+        self.dim = dim
+
+    def __call__(self, g, v):
+        return v * (g / self._norm(v))
+
+    def right_inverse(self, weight):
+        return self._norm(weight), weight
+
+    def _norm(self, v):
+        axes = None if self.dim is None else tuple(axis for axis in range(v.ndim) if axis != self.dim % v.ndim)
+        return _core.sqrt(_core.sum(_core.square(v), axis=axes, keepdims=self.dim is not None))
+
+
+def weight_norm(model, pattern="weight", dim=0):
+    """The model whose weights with names that match the pattern are g v / ‖v‖, with a g for each slice along `dim` (None: one g).
+
+    >>> layer = plait.nn.weight_norm(plait.nn.Linear(2, 3))
+    >>> [(name, value.shape) for name, value in plait.nn.state(layer).items()][1:]
+    [('parametrizations.weight.original0', (3, 1)), ('parametrizations.weight.original1', (3, 2))]
+    """
+    expect_pattern("nn.weight_norm", pattern)
+    if dim is not None and not isinstance(dim, int):
+        raise errors.TypeError(f"nn.weight_norm: dim is {dim!r}, expected an integer or None")
+    if dim == -1:  # as in PyTorch
+        dim = None
+    for path, leaf in zip(flatten(model)[1].paths, flatten(model)[0]):
+        if dim is not None and fnmatch.fnmatchcase(path, pattern) and not -leaf.ndim <= dim < leaf.ndim:
+            raise errors.IndexError(f"nn.weight_norm: dim is {dim}, out of range for {path}, {list(leaf.shape)}")
+    return _parametrized("weight_norm", model, pattern, lambda owner, name, value: _WeightNorm(dim))
+
+
+_MOST_STEPS = 65_536
+
+
+class _SpectralNorm(Module):
+    def __init__(self, weight, n_power_iterations, dim, eps, key):
+        self.n_power_iterations, self.dim, self.eps = n_power_iterations, dim, eps
+        if weight.ndim > 1:
+            matrix, keys = self._matrix(weight), _core.random.split_key(key, 2)
+            u, v = (self._unit(_core.random.normal(keys[i], (size,), dtype=weight.dtype)) for i, size in enumerate(matrix.shape))
+            u, v = self._power(matrix, u, v, 15)
+            self._u, self._v = Buffer(u), Buffer(v)
+
+    def _matrix(self, weight):
+        return _core.reshape(_core.moveaxis(weight, self.dim, 0), (weight.shape[self.dim], -1))
+
+    def _unit(self, x):
+        return _core.normalize(x, 2.0, 0, self.eps)
+
+    def _power(self, matrix, u, v, steps):
+        for _ in range(steps):
+            u = self._unit(matrix @ v)
+            v = self._unit(_core.matrix_transpose(matrix) @ u)
+        return u, v
+
+    def __call__(self, weight):
+        if weight.ndim == 1:
+            return self._unit(weight)
+        matrix = self._matrix(weight)
+        if self.training:
+            with no_grad():
+                self._u, self._v = self._power(_core.stop_gradient(matrix), self._u, self._v, self.n_power_iterations)
+        return weight / _core.dot(self._u, matrix @ self._v)
+
+    def right_inverse(self, weight):
+        return weight
+
+
+def spectral_norm(model, pattern="weight", n_power_iterations=1, eps=1e-12, dim=None, *, key=None):
+    """The model whose weights with names that match the pattern are divided by their largest singular value, which each read in
+    training mode estimates further by power iteration: the vectors are buffers of the model. Rows of the matrix are along `dim`: 0, or
+    1 for transposed convolutions.
+
+    >>> layer = plait.nn.spectral_norm(plait.nn.Linear(3, 3), n_power_iterations=50, key=plait.random.key(1))
+    >>> round(plait.linalg.norm(layer.weight, 2).item(), 3)
+    1.0
+    """
+    if not isinstance(n_power_iterations, int) or not 1 <= n_power_iterations <= _MOST_STEPS:
+        raise errors.ValueError(f"nn.spectral_norm: n_power_iterations is {n_power_iterations!r}, expected 1 to {_MOST_STEPS}")
+    if not is_number(eps) or not eps >= 0:
+        raise errors.ValueError(f"nn.spectral_norm: eps is {eps}, expected 0 or more")
+
+    def of(owner, name, value):
+        rows = dim if dim is not None else 1 if type(owner).__name__.startswith("ConvTranspose") else 0
+        if value.ndim > 1 and not -value.ndim <= rows < value.ndim:
+            raise errors.IndexError(f"nn.spectral_norm: dim is {rows}, out of range for {list(value.shape)}")
+        return _SpectralNorm(value, n_power_iterations, rows, eps, _core.random.draw_key() if key is None else key)
+
+    return _parametrized("spectral_norm", model, pattern, of)

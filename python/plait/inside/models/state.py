@@ -1,0 +1,192 @@
+"""The tensors of a model by name: reading, loading and freezing them."""
+
+import collections
+import fnmatch
+
+from plait import _core, errors
+from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import expect_pattern, nearest
+from plait.inside.trees.buffers import Names
+from plait.inside.trees.module import FROZEN, Module, copy_of
+from plait.tree import flatten
+
+
+def state(model):
+    """The tensors of a model by name, weights and buffers: {"0.weight": …}.
+
+    >>> list(plait.nn.state(plait.nn.Sequential(plait.nn.Linear(2, 3), plait.nn.LayerNorm(3))))
+    ['0.weight', '0.bias', '1.weight', '1.bias']
+    """
+    leaves, structure = flatten(model)
+    return dict(zip(structure.paths, map(asarray, leaves)))
+
+
+def load_state(model, state, *, rename=None, missing=(), superfluous=()):
+    """The model with the tensors of a state, {name: tensor or array}, converted to its dtypes.
+
+    Names and shapes must agree: otherwise an error lists what is missing, superfluous or of another shape, and nothing
+    is loaded. `rename` maps the names of the state to those of the model: a function, or a dict of patterns,
+    {"transformer.*": "*"}, where None drops a tensor. Names that match the patterns of `missing` may be missing from the state, and
+    keep their tensors; those that match `superfluous` may be absent from the model.
+
+    >>> layer = plait.nn.Linear(2, 1)
+    >>> layer = plait.nn.load_state(layer, {"fc.weight": [[1.0, 2.0]], "fc.bias": [3.0]}, rename={"fc.*": "*"})
+    >>> layer(plait.ones(2))
+    [6.] : f32[1]
+    """
+    leaves, structure = flatten(model)
+    given, wanted = _renamed(state, rename), dict(zip(structure.paths, leaves))
+    absent = [name for name in wanted if name not in given and not _matches(name, missing)]
+    further = [name for name in given if name not in wanted and not _matches(name, superfluous)]
+    given = {name: _own(value) for name, value in given.items() if name in wanted}
+    shapes = [name for name, value in given.items() if tuple(value.shape) != tuple(wanted[name].shape)]
+    if absent or further or shapes:
+        raise _mismatch(wanted, given, absent, further, shapes)
+    return structure.unflatten([_loaded(wanted[name], given.get(name)) for name in structure.paths])
+
+
+def _own(value):
+    """A tensor that shares no memory with arrays of other libraries, which they may write to."""
+    return value if isinstance(value, _core.Tensor) else asarray(value, copy=True)
+
+
+def _loaded(before, value):
+    if value is None:
+        return before
+    return _core.astype(value, asarray(before).dtype)
+
+
+def _patterns(patterns):
+    return [patterns] if isinstance(patterns, str) else list(patterns)
+
+
+def _matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _patterns(patterns))
+
+
+def _renamed(state, rename):
+    if not hasattr(state, "items"):
+        raise errors.TypeError.with_hint(f"nn.load_state: the state is a {type(state).__name__}, expected a dict of tensors by name",
+                                         "plait.nn.state(model) makes one")
+    rename = _renaming(rename) if isinstance(rename, dict) else rename
+    names = {name: name if rename is None else rename(name) for name in state}
+    twice = [name for name, count in collections.Counter(names.values()).items() if count > 1 and name is not None]
+    if twice:
+        raise errors.ValueError(f"nn.load_state: rename gives the name {twice[0]!r} to {[name for name in names if names[name] == twice[0]]}")
+    return {names[name]: value for name, value in state.items() if names[name] is not None}
+
+
+def _renaming(patterns):
+    """A function of names: the first pattern that matches applies, and its * stands for the same text in the new name."""
+    import re
+
+    rules = [(re.compile("(.*)".join(map(re.escape, pattern.split("*"))) + r"\Z"), new) for pattern, new in patterns.items()]
+
+    def renamed(name):
+        for rule, new in rules:
+            found = rule.match(name)
+            if found:
+                parts = iter(found.groups())
+                return new if new is None else "".join(next(parts, "") if each == "*" else each for each in re.split(r"(\*)", new))
+        return name
+
+    return renamed
+
+
+_MOST = 8  # names that an error lists
+
+
+def _mismatch(wanted, given, absent, further, shapes):
+    lines = []
+    for names, what, others in (absent, "missing from the state", further), (further, "in the state, but not in the model", absent):
+        for name in names[:_MOST]:
+            near = nearest(name, others or [])
+            lines.append(f"{name} is {what}" + (f"; did you mean {near}?" if near else ""))
+        if len(names) > _MOST:
+            lines.append(f"{len(names) - _MOST} more are {what}")
+    lines += [f"{name} is {list(wanted[name].shape)} in the model, {list(given[name].shape)} in the state" for name in shapes[:_MOST]]
+    if len(shapes) > _MOST:
+        lines.append(f"{len(shapes) - _MOST} more have another shape")
+    return errors.ValueError.with_hint("nn.load_state: the state does not fit the model, and nothing is loaded:\n    " + "\n    ".join(lines),
+                                       "rename={\"theirs.*\": \"ours.*\"} maps names; missing=[…] and superfluous=[…] name what may differ")
+
+
+# ---- Frozen weights.
+
+
+def freeze(model, *patterns):
+    """The model whose weights with names that match one of the patterns are frozen: no gradient is computed for them, and
+    optimizers keep no state for them. Without patterns all are.
+
+    >>> model = plait.nn.Sequential(plait.nn.Linear(2, 2), plait.nn.Linear(2, 1))
+    >>> model = plait.nn.freeze(model, "0.*")
+    >>> gradient = plait.grad(lambda model: plait.sum(model(plait.ones((1, 2)))))(model)
+    >>> gradient[0].weight, gradient[1].bias
+    (None, [1.] : f32[1])
+    """
+    return _marked("freeze", model, patterns, lambda before, names: before | names)
+
+
+def unfreeze(model, *patterns):
+    """The model whose weights with names that match one of the patterns are trained again; without patterns all. Buffers stay
+    buffers.
+
+    >>> layer = plait.nn.unfreeze(plait.nn.freeze(plait.nn.Linear(2, 1)), "weight")
+    >>> gradient = plait.grad(lambda layer: plait.sum(layer(plait.ones((1, 2)))))(layer)
+    >>> gradient.weight, gradient.bias
+    ([[1. 1.]] : f32[1, 2], None)
+    """
+    return _marked("unfreeze", model, patterns, lambda before, names: before - names)
+
+
+def _marked(what, model, patterns, change):
+    made = copy_of(model)
+    paths, chosen = flatten(made)[1].paths, {}
+    for pattern in patterns or ["*"]:
+        expect_pattern(f"nn.{what}", pattern)
+        found = [path for path in paths if fnmatch.fnmatchcase(path, pattern)]
+        if not found:
+            near = nearest(pattern, paths, 0.3)
+            raise errors.ValueError.with_hint(f"nn.{what}: no tensor of the model matches {pattern!r}",
+                                              f"did you mean {near}?" if near else f"its tensors are {list(paths)[:_MOST]}")
+        chosen.update(dict.fromkeys(found))
+    by_owner = {}
+    for path in chosen:
+        owner, name = owner_of(what, made, path)
+        by_owner.setdefault(id(owner), (owner, []))[1].append(name)
+    for owner, names in by_owner.values():
+        left = Names(change(getattr(owner, FROZEN), set(names)))
+        object.__setattr__(owner, FROZEN, left) if left else vars(owner).pop(FROZEN, None)
+    return made
+
+
+def owner_of(what, tree, path):
+    """The innermost Module that has a leaf, and the leaf's path in it."""
+    found, rest = None, path
+    while rest:
+        if isinstance(tree, Module):
+            found = tree, rest
+        child = next(((str(name), child) for name, child in _core._children(tree) or ()
+                      if rest == str(name) or rest.startswith(f"{name}.")), None)
+        if child is None:
+            break
+        tree, rest = child[1], rest[len(child[0]) + 1:]
+    if found is None:
+        raise errors.TypeError.with_hint(f"nn.{what}: {path} is not in a Module", "put it into a plait.Module, or leave it out of what is trained")
+    return found
+
+
+# ---- Calls that change a model.
+
+
+def call(model, *arguments, **keywords):
+    """(model(*arguments), the model after the call), which has the running statistics that the call has computed. The model
+    itself is not changed.
+
+    >>> norm = plait.nn.BatchNorm1d(2)
+    >>> output, after = plait.nn.call(norm, plait.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> norm.running_mean, after.running_mean
+    ([0. 0.] : f32[2], [0.2 0.3] : f32[2])
+    """
+    made = copy_of(model)
+    return made(*arguments, **keywords), made
