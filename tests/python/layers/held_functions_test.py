@@ -78,7 +78,7 @@ class Transforms(unittest.TestCase):
         model = pl.nn.Sequential(pl.jit(layer()))
         for _ in range(4):
             model, _ = trained(model, 1)
-        self.assertLessEqual(pl.stats(model.layers[0]).traces, 2)
+        self.assertLessEqual(pl.stats(model[0]).traces, 2)
         step = pl.jit(lambda model: trained(model, 1))
         for _ in range(3):
             model, _ = step(model)
@@ -173,7 +173,7 @@ class Functions(unittest.TestCase):
             model = Captured(make)
             model_weight = model.fc.weight
             self.expect_refused(model, "run", " is the function ", "would count as constants", "functools.partial(f, layer)")
-        self.expect_refused(pl.nn.Sequential(layer(), one.__call__), "layers.1")
+        self.expect_refused(pl.nn.Sequential(layer(), one.__call__), "1")
 
     def test_functions_that_keep_constants(self):
         frozen, scale = pl.nn.Sequential(pl.relu), pl.asarray(np.ones(2))

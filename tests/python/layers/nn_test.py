@@ -202,7 +202,7 @@ class Layers(unittest.TestCase):
     def test_initialisations(self):
         for name, given in (("kaiming_uniform", {}), ("kaiming_normal", {}), ("xavier_uniform", {"gain": 1.5}), ("xavier_normal", {})):
             wanted = getattr(torch.nn.init, name + "_")(torch.empty(100, 40, 3, 2), **given).numpy()
-            found = getattr(pl.nn, name)((100, 40, 3, 2), **given, key=pl.random.key(6)).numpy()
+            found = getattr(pl.nn.init, name)((100, 40, 3, 2), **given, key=pl.random.key(6)).numpy()
             self.assertAlmostEqual(np.std(found), np.std(wanted), delta=0.02 * np.std(wanted))
             self.assertAlmostEqual(np.quantile(found, 0.9), np.quantile(wanted, 0.9), delta=0.05 * np.std(wanted))
 
@@ -241,19 +241,19 @@ class Layers(unittest.TestCase):
     def test_sequential(self):
         net = pl.nn.Sequential(pl.nn.Linear(4, 8), pl.relu, pl.nn.Linear(8, 2))
         self.assertEqual([path for path, _ in pl.tree.leaves_with_paths(net)],
-                         ["layers.0.weight", "layers.0.bias", "layers.2.weight", "layers.2.bias"])
+                         ["0.weight", "0.bias", "2.weight", "2.bias"])
         x = pl.ones((3, 4))
         np.testing.assert_array_equal(net(x), net[2](net[1](net[0](x))))
         np.testing.assert_array_equal(net(x), net[2:](net[:2](x)))
         self.assertEqual((len(net), list(net)[1]), (3, pl.relu))
 
     def test_what_is_refused(self):
-        for call, error, text in ((lambda: pl.nn.Linear(-1, 3), pl.ValueError, "Linear of -1"),
+        for call, error, text in ((lambda: pl.nn.Linear(-1, 3), pl.ValueError, "Linear: in_features is -1"),
                                   (lambda: pl.nn.Attention(10, 3), pl.ValueError, "3 heads of a width of 10"),
-                                  (lambda: pl.nn.Conv2d(6, 4, 3, groups=4), pl.ValueError, "in 4 groups"),
+                                  (lambda: pl.nn.Conv2d(6, 4, 3, groups=4), pl.ValueError, "a multiple of the 4 groups"),
                                   (lambda: pl.nn.LayerNorm(3, eps=float("nan")), pl.ValueError, "eps is nan"),
-                                  (lambda: pl.nn.kaiming_uniform((3,)), pl.ShapeError, "two dimensions"),
-                                  (lambda: pl.nn.uniform((3,), -1), pl.ValueError, "bound is -1"),
+                                  (lambda: pl.nn.init.kaiming_uniform((3,)), pl.ShapeError, "two dimensions"),
+                                  (lambda: pl.nn.init.uniform((3,), 1, -1), pl.ValueError, "expected a range"),
                                   (lambda: pl.nn.Linear(4, 3)(pl.ones((2, 5))), pl.ShapeError, "linear"),
                                   (lambda: pl.nn.Lienar, pl.AttributeError, "did you mean plait.nn.Linear")):
             with self.subTest(text), self.assertRaisesRegex(error, text):
@@ -298,14 +298,14 @@ class Optimizers(unittest.TestCase):
         np.testing.assert_allclose(moved[0], [0.5, 0.5], rtol=1e-6)
         self.assertIs(moved[1]["name"], "x")
         np.testing.assert_array_equal(moved[1]["count"], [0, 1, 2])
-        self.assertEqual((moved[2][0].dtype, state.means[2][0].dtype, moved[0].dtype), (pl.f64, pl.f64, pl.f32))
+        self.assertEqual((moved[2][0].dtype, state.state["exp_avg"]["2.0"].dtype, moved[0].dtype), (pl.f64, pl.f64, pl.f32))
         with self.assertRaisesRegex(pl.ValueError, "the model has no weights"):
             pl.optim.SGD({})
 
     def test_narrow_weights_are_rounded_once(self):
         model = pl.tensor([1.0, -2.0]).astype(pl.bf16)
         moved, state = pl.optim.Adam(model, lr=0.25).update(model, pl.tensor([4.0, 4.0]))
-        self.assertEqual((moved.dtype, state.means.dtype), (pl.bf16, pl.bf16))
+        self.assertEqual((moved.dtype, state.state["exp_avg"][""].dtype), (pl.bf16, pl.bf16))
         np.testing.assert_array_equal(moved.astype(pl.f32), [0.75, -2.25])
 
     def test_what_is_refused(self):
@@ -319,8 +319,7 @@ class Optimizers(unittest.TestCase):
                 (lambda: adam.update(model, {"a": pl.ones(2)}), pl.ValueError, "gradient has no 'b'"),
                 (lambda: adam.update(model, {**model, "c": pl.ones(1)}), pl.ValueError, "gradient has 'c', which the model does not have"),
                 (lambda: adam.update(model, {"a": pl.ones(2), "b": pl.ones(1)}), pl.ShapeError, r"b is \[3\], the gradient of it \[1\]"),
-                (lambda: sgd.update({"a": pl.ones(2)}, {"a": pl.ones(2)}), pl.ValueError, "velocity has 'b'"),
-                (lambda: pl.optim.Adam(pl.tensor(1j)).update(pl.tensor(1j), pl.tensor(1j)), pl.TypeError, "a weight is c64"),
+                (lambda: sgd.update({"a": pl.ones(2)}, {"a": pl.ones(2)}), pl.ValueError, "momentum_buffer has 'b'"),
                 (lambda: pl.optim.warmup_cosine(1, 1.0, total=3, warmup=3), pl.ValueError, "3 steps of which 3 are warmup")):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

@@ -1,0 +1,1 @@
+"""The layers of plait.nn, by subject."""
