@@ -1,0 +1,1 @@
+"""The optimizers of plait.optim."""

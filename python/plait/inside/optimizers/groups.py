@@ -1,0 +1,107 @@
+"""Groups of weights with numbers and options of their own, chosen by patterns over paths."""
+
+import difflib
+import fnmatch
+
+from plait import _core, errors
+from plait.inside.optimizers.numbers import ABOVE_ONE, TINY, is_schedule, number
+from plait.inside.trees.module import Module
+
+INF = float("inf")
+LIMITS = {"betas": (0.0, 1.0), "alpha": (-INF, INF), "dampening": (-INF, INF), "t0": (-INF, INF), "ns_coefficients": (-INF, INF),
+          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE)}  # of the others: 0 or more
+LENGTHS = {"betas": 2, "etas": 2, "step_sizes": 2, "ns_coefficients": 3}  # of what is several numbers
+STATIC = ("params", "ns_steps")  # integers that are part of the structure
+
+
+def as_numbers(what, name, value, lengths=LENGTHS):
+    """The value of an attribute that has a number, or several, as tensors and schedules."""
+    limits = LIMITS.get(name, (0.0, INF))
+    if name not in lengths:
+        return number(f"{what}: {name}", value, *limits)
+    if not isinstance(value, (list, tuple)) or len(value) != lengths[name]:
+        raise errors.TypeError(f"{what}: {name} is {value!r}, expected {'two' if lengths[name] == 2 else 'three'} numbers")
+    return tuple(each if each is None and name == "eps" else number(f"{what}: {name}[{i}]", each, *limits) for i, each in enumerate(value))
+
+
+def _is_numeric(value):
+    if isinstance(value, (list, tuple)):
+        return all(each is None or _is_numeric(each) for each in value)
+    return isinstance(value, (int, float, _core.Tensor)) and not isinstance(value, bool) or is_schedule(value)
+
+
+def is_zero(value):
+    """True if a number is 0 in the Python code: what is multiplied by it is left out."""
+    return isinstance(value, (int, float)) and value == 0
+
+
+class Group(Module):
+    """The weights whose paths match the patterns `params`, and the numbers and options in which they differ from the others."""
+
+    _zeros = ()
+
+    def __init__(self, given):
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        if name not in STATIC and _is_numeric(value):
+            set_zero(self, name, value)
+            value = as_numbers("the group", name, value, {name: len(value)} if isinstance(value, (list, tuple)) else {})
+        super().__setattr__(name, value)
+
+    def matches(self, path):
+        patterns = [self.params] if isinstance(self.params, str) else self.params
+        return any(fnmatch.fnmatchcase(path, each) for each in patterns)
+
+
+def set_zero(holder, name, value):
+    """Stores whether a number is 0 in the Python code."""
+    others = tuple(each for each in holder._zeros if each != name)
+    zeros = others + (name,) if is_zero(value) else others
+    if zeros != holder._zeros:
+        object.__setattr__(holder, "_zeros", zeros)
+
+
+def groups_from(name, given, numbers, options, lengths, paths):
+    """The groups of an optimizer, checked."""
+    if not isinstance(given, (list, tuple)):
+        raise errors.TypeError.with_hint(f"{name}: groups is {given!r}, expected a list", _EXAMPLE)
+    made = []
+    for i, each in enumerate(given):
+        what = f"{name}: groups[{i}]"
+        expect_group(what, each, (*numbers, *options), paths)
+        for option in each.keys() & set(numbers):
+            as_numbers(what, option, each[option], lengths)
+        made.append(Group({**each, "params": each["params"] if isinstance(each["params"], str) else tuple(each["params"])}))
+    group_of(name, made, paths)
+    return made
+
+
+_EXAMPLE = 'groups=[{"params": "*.bias", "weight_decay": 0.0}]'
+
+
+def expect_group(what, given, allowed, paths):
+    """Errors for a group that is not a dict, has patterns that match nothing, or unknown options."""
+    if not isinstance(given, dict) or "params" not in given:
+        raise errors.TypeError.with_hint(f"{what} is {given!r}, expected a dict with 'params'", _EXAMPLE)
+    patterns = [given["params"]] if isinstance(given["params"], str) else given["params"]
+    if not isinstance(patterns, (list, tuple)) or not all(isinstance(each, str) for each in patterns):
+        raise errors.TypeError.with_hint(f"{what}: params is {patterns!r}, expected a pattern of paths, or a list of them", _EXAMPLE)
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
+            near = difflib.get_close_matches(pattern, paths, n=4, cutoff=0.0)
+            raise errors.ValueError(f"{what}: {pattern!r} matches no weight; the nearest are {', '.join(near)}")
+    for each in given.keys() - {"params", *allowed}:
+        raise errors.TypeError(f"{what}: unknown option {each!r}; the options are {', '.join(allowed)}")
+
+
+def group_of(name, groups, paths):
+    """{path: the index of its group}, None for weights that are in no group."""
+    found = {}
+    for path in paths:
+        matching = [i for i, group in enumerate(groups) if group.matches(path)]
+        if len(matching) > 1:
+            raise errors.ValueError(f"{name}: {path} is in two groups: groups[{matching[0]}] and groups[{matching[1]}]")
+        found[path] = matching[0] if matching else None
+    return found

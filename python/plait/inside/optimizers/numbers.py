@@ -1,0 +1,63 @@
+"""The numbers of optimizers: rates, betas, decays. Each is a tensor in the optimizer's tree, or a function of the step."""
+
+import math
+
+from plait import _core, errors
+from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import in_words
+
+TINY, ABOVE_ONE = 5e-324, 1.0 + 2**-52  # limits for numbers above 0, and up to 1
+
+
+def is_schedule(value):
+    return callable(value) and not isinstance(value, _core.Tensor)
+
+
+def number(what, value, least=0.0, below=math.inf):
+    """A number as an f64[] tensor, so that another value needs no new record; a schedule, which maps steps to numbers, as it is.
+    ValueError if a number that is known is not in [least, below)."""
+    if is_schedule(value):
+        return value
+    if isinstance(value, _core.Tensor) and tuple(value.shape) == () and not _is_known(value):
+        return _core.astype(value, _core.f64)
+    given = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
+    is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if not is_number or not least <= given < below:
+        raise errors.ValueError(f"{what} is {value!r}, expected a number{_shown(least, below)}" + ("" if is_number else ", or a schedule"))
+    return _core.astype(asarray(value), _core.f64) if isinstance(value, _core.Tensor) else asarray(float(given), dtype=_core.f64)
+
+
+def pair(what, value, form="two numbers"):
+    """The two values of a list or tuple."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise errors.TypeError(f"{what} is {in_words(value)}, expected {form}")
+    return value
+
+
+def _is_known(value):
+    """False of tensors that are recorded or batched."""
+    if value.is_traced:
+        return False
+    try:
+        value.item()
+    except errors.Error:
+        return False
+    return True
+
+
+def _shown(least, below):
+    """The limits in words."""
+    if (least, below) == (-math.inf, math.inf):
+        return ""
+    if below == math.inf:
+        return " above 0" if least == TINY else f": {least:g} or more"
+    if below == TINY:
+        return ": 0 or less"
+    return f": from {least:g} to 1" if below == ABOVE_ONE else f": from {least:g} to below {below:g}"
+
+
+def number_at(value, step):
+    """The number at a step, as f64[]. A schedule gets the step as f64[], so that what it computes is f64."""
+    if isinstance(value, _core.Tensor):
+        return value
+    return asarray(value(_core.astype(asarray(step), _core.f64)), dtype=_core.f64)

@@ -1,0 +1,87 @@
+"""What schedules are: values that are called with a step."""
+
+import math
+
+from plait import _core, errors
+from plait.inside.arrays.interop import asarray
+from plait.inside.optimizers.numbers import TINY, is_schedule, number
+from plait.inside.trees.module import Module
+
+ANY = (-math.inf, math.inf)
+POSITIVE = (TINY, math.inf)
+LIMITS = dict.fromkeys(("step_size", "T_max", "T_0", "transition_steps", "decay_steps", "step_size_up", "step_size_down", "total_steps",
+                        "anneal_epochs"), POSITIVE)
+SEVERAL = ("boundaries", "scales", "milestones")  # of what is several numbers
+
+
+class Schedule(Module):
+    """The base of schedules: the value at a step is f64, of the shape of the step. Numbers are tensors of the schedule, so a jitted
+    function that is called with another value needs no new record."""
+
+    _static = ()
+    _others = ()  # what may be a word, a flag or None
+
+    def __call__(self, step):
+        return self._at(_core.astype(asarray(step), _core.f64))
+
+    def __setattr__(self, name, value):
+        if name not in self._static and not (name in self._others and isinstance(value, (str, bool, type(None)))):
+            value = as_numbers(type(self).__name__, name, value)
+        super().__setattr__(name, value)
+
+
+class Curve(Schedule):
+    """A schedule that is a function of the step and of numbers, and of others, which may be words, flags or None."""
+
+    _static = ("formula", "names", "_others")
+
+    def __init__(self, formula, name, numbers, **others):
+        self.formula, self.names, self._others = formula, (*numbers, *others), tuple(others)
+        for each, value in numbers.items():
+            setattr(self, each, as_numbers(name, each, value))
+        for each, value in others.items():
+            setattr(self, each, value)
+
+    def _at(self, step):
+        return self.formula(step, *(getattr(self, each) for each in self.names))
+
+
+def as_numbers(owner, name, value):
+    """An attribute as a number, or a tuple of them, checked."""
+    what, limits = f"{owner}: {name}", LIMITS.get(name, ANY)
+    if name in SEVERAL and isinstance(value, (list, tuple)):
+        return tuple(number(f"{what}[{i}]", each, *limits) for i, each in enumerate(value))
+    return number(what, value, *limits)
+
+
+def expect_schedules(name, schedules):
+    """A tuple of schedules, checked."""
+    if not isinstance(schedules, (list, tuple)) or not schedules or not all(is_schedule(each) for each in schedules):
+        raise errors.TypeError(f"{name}: schedules is {schedules!r}, expected a list of schedules")
+    return tuple(schedules)
+
+
+def expect_option(name, what, value, allowed):
+    if value not in allowed:
+        raise errors.ValueError(f"{name}: {what} is {value!r}, expected {' or '.join(map(repr, allowed))}")
+
+
+def known(value):
+    """A number as Python's, if it is one; else None."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def is_not_positive(value):
+    return known(value) is not None and value <= 0
+
+
+def linear(start, end, part):
+    """From start to end, as part goes from 0 to 1."""
+    return (end - start) * part + start
+
+
+def cosine(start, end, part):
+    return end + (start - end) / 2 * (_core.cos(math.pi * part) + 1)
+
+
+SHAPES = {"linear": linear, "cosine": cosine, "cos": cosine}

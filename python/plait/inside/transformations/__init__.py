@@ -1,0 +1,1 @@
+"""The gradient transformations of plait.optim."""

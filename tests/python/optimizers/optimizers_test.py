@@ -1,0 +1,274 @@
+"""What all optimizers do alike: numbers and schedules, groups, states, errors; those that PyTorch does not have, compared with optax's;
+averages of models, and clipping, compared with PyTorch's."""
+
+import copy
+import functools
+import pickle
+import unittest
+
+import numpy as np
+import plait as pl
+import torch
+
+STEPS = 10
+ALL = {name: getattr(pl.optim, name) for name in (
+    "SGD", "ASGD", "Rprop", "Lion", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "Adagrad", "Adadelta", "RMSprop", "Adafactor", "LAMB",
+    "LARS", "Muon")}
+BEGIN = {"w": np.random.default_rng(1).normal(size=(3, 2)), "v": np.random.default_rng(2).normal(size=(2, 2))}
+
+
+def loss(model):
+    return pl.sum((model["w"] @ model["v"] - 1) ** 2) + pl.sum(pl.cos(model["v"]))
+
+
+def step(model, optimizer):
+    return optimizer.update(model, pl.grad(loss)(model))
+
+
+def begun():
+    return {name: pl.asarray(value) for name, value in BEGIN.items()}
+
+
+def trained(make, run=step, steps=STEPS, model=None):
+    model = begun() if model is None else model
+    optimizer = make(model)
+    for _ in range(steps):
+        model, optimizer = run(model, optimizer)
+    return model, optimizer
+
+
+def bits(model):
+    return {path: leaf.numpy().tobytes() for path, leaf in pl.tree.leaves_with_paths(model)}
+
+
+class Numbers(unittest.TestCase):
+    def test_a_rate_changed_often_records_nothing_anew(self):
+        for name, cls in ALL.items():
+            with self.subTest(name):
+                model, run = begun(), pl.jit(step)
+                optimizer = cls(model)
+                for i in range(100):
+                    optimizer.lr = 0.01 / (i + 1)
+                    model, optimizer = run(model, optimizer)
+                self.assertEqual((pl.stats(run).traces, pl.stats(run).hits), (1, 99))
+
+    def test_all_numbers_are_tensors_of_the_tree(self):
+        for name, cls in ALL.items():
+            optimizer = cls(begun())
+            paths = dict(pl.tree.leaves_with_paths(optimizer))
+            for each in cls._numbers:
+                found = [leaf for path, leaf in paths.items() if path.split(".")[0] == each]
+                with self.subTest(name, number=each):
+                    self.assertTrue(found)
+                    self.assertEqual({(leaf.dtype, leaf.shape) for leaf in found}, {(pl.f64, ())})
+
+    def test_number_and_constant_schedule_give_the_same_bits(self):
+        for name, cls in ALL.items():
+            for run in step, pl.jit(step):
+                with self.subTest(name, run=run):
+                    wanted = bits(trained(lambda model: cls(model, lr=0.03), run)[0])
+                    for schedule in pl.optim.constant_schedule(0.03), lambda step: 0.03:
+                        self.assertEqual(bits(trained(lambda model: cls(model, lr=schedule), run)[0]), wanted)
+
+    def test_schedules_of_all_numbers(self):
+        halved = lambda begin: pl.optim.lr_scheduler.ExponentialLR(begin, 0.5)  # noqa: E731
+        scheduled = trained(lambda model: pl.optim.AdamW(model, lr=halved(0.1), betas=(halved(0.9), 0.99), weight_decay=halved(0.5)),
+                            pl.jit(step), 5)[0]
+        model, run = begun(), pl.jit(step)
+        optimizer = pl.optim.AdamW(model, weight_decay=0.5)
+        for i in range(5):
+            optimizer.lr, optimizer.betas, optimizer.weight_decay = 0.1 / 2**i, (0.9 / 2**i, 0.99), 0.5 / 2**i
+            model, optimizer = run(model, optimizer)
+        self.assertEqual(bits(model), bits(scheduled))
+        self.assertEqual(pl.stats(run).traces, 1)
+
+    def test_zeros_decide_the_structure(self):
+        optimizer = pl.optim.SGD(begun())
+        self.assertEqual(optimizer.state, {})
+        with self.assertRaisesRegex(pl.ValueError, r"momentum was 0 when the optimizer was made[\s\S]*plait.tensor\(0.0\)"):
+            optimizer.momentum = 0.9
+        optimizer.weight_decay = 0.5
+        np.testing.assert_allclose(optimizer.update(begun(), pl.tree.map(pl.zeros_like, begun()))[0]["w"], BEGIN["w"] * (1 - 0.5e-3))
+        later = pl.optim.SGD(begun(), momentum=pl.tensor(0.0))
+        later.momentum = 0.9
+        self.assertEqual(bits(trained(lambda model: later)[0]), bits(trained(lambda model: pl.optim.SGD(model, momentum=0.9))[0]))
+
+    def test_ensembles(self):
+        """vmap over models, with a rate for each."""
+        rates = pl.asarray(np.array([0.01, 0.02, 0.05]))
+        models = {name: pl.asarray(np.stack([value, value + 0.1, value - 0.1])) for name, value in BEGIN.items()}
+        for name, cls in ALL.items():
+            with self.subTest(name):
+                optimizers = pl.vmap(lambda model, lr: cls(model, lr=lr))(models, rates)
+                together, run = models, pl.jit(pl.vmap(step))
+                for _ in range(5):
+                    together, optimizers = run(together, optimizers)
+                for i in range(3):
+                    alone, _ = trained(lambda model: cls(model, lr=rates[i]), step, 5, {name: value[i] for name, value in models.items()})
+                    for each in alone:
+                        tolerance = 0.02 if name == "Muon" else 1e-12
+                        np.testing.assert_allclose(together[each][i].numpy(), alone[each].numpy(), rtol=tolerance, atol=tolerance)
+
+    def test_they_are_copied_and_pickled(self):
+        for name, cls in ALL.items():
+            with self.subTest(name):
+                model, optimizer = trained(cls, steps=2)
+                for other in copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer)):
+                    self.assertEqual(bits(step(model, other)[0]), bits(step(model, optimizer)[0]))
+
+    def test_narrow_weights_are_rounded_once(self):
+        for name, cls in ALL.items():
+            narrow = {each: value.astype(pl.bf16) for each, value in begun().items()}
+            gradient = {each: pl.ones_like(value) for each, value in narrow.items()}
+            with self.subTest(name):
+                first = {"lr": 2.0**-7} if name == "Rprop" else {}  # which is a state there
+                found = cls(narrow, **first).update(narrow, gradient)[0]
+                wide = {each: value.astype(pl.f32) for each, value in narrow.items()}
+                options = {"eps": (0.0078125, 1e-3)} if name == "Adafactor" else first
+                wanted = cls(wide, **options).update(wide, {each: value.astype(pl.f32) for each, value in gradient.items()})[0]
+                for each in wanted:
+                    self.assertEqual(found[each].dtype, pl.bf16)
+                    np.testing.assert_array_equal(found[each].astype(pl.f32).numpy(), wanted[each].astype(pl.bf16).astype(pl.f32).numpy())
+
+
+class Groups(unittest.TestCase):
+    def test_numbers_of_a_group(self):
+        model = {"layer": {"weight": pl.ones((2, 2)), "bias": pl.ones(2)}, "head": pl.ones(2)}
+        optimizer = pl.optim.SGD(model, lr=0.5, weight_decay=0.5, groups=[{"params": "*.bias", "weight_decay": 0.0}, {"params": ["he*"], "lr": 0.25}])
+        run = pl.jit(lambda model, optimizer: optimizer.update(model, pl.tree.map(pl.zeros_like, model)))
+        moved, after = run(model, optimizer)
+        self.assertEqual([moved["layer"]["weight"][0, 0].item(), moved["layer"]["bias"][0].item(), moved["head"][0].item()], [0.75, 1.0, 0.875])
+        after.groups[1].lr = 0.5
+        after.lr = 1.0
+        moved, _ = run(moved, after)
+        self.assertEqual([moved["layer"]["weight"][0, 0].item(), moved["layer"]["bias"][0].item(), moved["head"][0].item()], [0.375, 1.0, 0.65625])
+        self.assertEqual(pl.stats(run).traces, 1)
+
+    def test_what_is_refused(self):
+        model = {"layer": {"weight": pl.ones((2, 2)), "bias": pl.ones(2)}}
+        for groups, error, text in (
+                ([{"params": "*.bais", "lr": 0.1}], pl.ValueError, r"SGD: groups\[0\]: '\*.bais' matches no weight; the nearest are layer.bias"),
+                ([{"params": "layer.*", "lr": 0.1}, {"params": "*.bias"}], pl.ValueError,
+                 r"layer.bias is in two groups: groups\[0\] and groups\[1\]"),
+                ([{"params": "*", "rate": 0.1}], pl.TypeError, r"groups\[0\]: unknown option 'rate'; the options are lr, momentum"),
+                ([{"params": "*", "lr": -0.1}], pl.ValueError, r"SGD: groups\[0\]: lr is -0.1"),
+                ([{"lr": 0.1}], pl.TypeError, "expected a dict with 'params'"), ({"params": "*"}, pl.TypeError, "expected a list")):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                pl.optim.SGD(model, groups=groups)
+
+    def test_arguments(self):
+        model = begun()
+        pl.optim.AdamW(model, foreach=True, fused=None, capturable=False, differentiable=False)
+        for call, error, text in (
+                (lambda: pl.optim.Adam(model, rate=0.1), pl.TypeError, "Adam: unknown argument 'rate'; expected lr, betas, eps"),
+                (lambda: pl.optim.Adam(model, betas=0.9), pl.TypeError, "betas is 0.9, expected two numbers"),
+                (lambda: pl.optim.Rprop(model, etas=(1.5, 1.2)), pl.ValueError, "Rprop: etas is"),
+                (lambda: pl.optim.Adafactor(model, beta2_decay=0.5), pl.ValueError, "Adafactor: beta2_decay is 0.5"),
+                (lambda: pl.optim.Adafactor(pl.tensor(1j)), pl.TypeError, "Adafactor: the model is c64, expected real numbers"),
+                (lambda: pl.optim.Muon({"b": pl.ones(3)}), pl.ShapeError, r"Muon: b is \[3\], expected a matrix"),
+                (lambda: pl.optim.Muon(model, adjust_lr_fn="x"), pl.ValueError, "Muon: adjust_lr_fn is 'x'"),
+                (lambda: pl.optim.SGD(model, momentum=0.9, dampening=0.5, nesterov=True), pl.ValueError, "nesterov needs a dampening of 0"),
+                (lambda: pl.optim.SGD(model, lr="fast"), pl.ValueError, "SGD: lr is 'fast', expected a number: 0 or more, or a schedule")):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
+
+@unittest.skipUnless(__import__("importlib").util.find_spec("optax"), "optax is not installed")
+class Optax(unittest.TestCase):
+    def test_lion_lamb_and_lars(self):
+        import jax
+        import optax
+
+        jax.config.update("jax_enable_x64", True)
+        self.addCleanup(functools.partial(jax.config.update, "jax_enable_x64", False))
+        for make, theirs in (
+                (lambda model: pl.optim.Lion(model, lr=0.01, weight_decay=0.1), optax.lion(0.01, weight_decay=0.1)),
+                (lambda model: pl.optim.Lion(model, lr=0.01, betas=(0.8, 0.95)), optax.lion(0.01, b1=0.8, b2=0.95, weight_decay=0.0)),
+                (lambda model: pl.optim.LAMB(model, lr=0.01, weight_decay=0.1), optax.lamb(0.01, weight_decay=0.1)),
+                (lambda model: pl.optim.LAMB(model, lr=0.01, weight_decay=0.0), optax.lamb(0.01)),
+                (lambda model: pl.optim.LARS(model, lr=2.0, weight_decay=0.1), optax.lars(2.0, weight_decay=0.1)),
+                (lambda model: pl.optim.LARS(model, lr=2.0, eps=0.1, nesterov=True, trust_coefficient=0.01),
+                 optax.lars(2.0, eps=0.1, nesterov=True, trust_coefficient=0.01))):
+            model, other = begun(), {name: jax.numpy.asarray(value) for name, value in BEGIN.items()}
+            optimizer, state, run = make(model), theirs.init(other), pl.jit(lambda model, gradient, optimizer: optimizer.update(model, gradient))
+            with self.subTest(type(optimizer).__name__):
+                for i in range(200):
+                    gradient = {name: np.asarray(value) - np.cos(0.3 * i) for name, value in other.items()}
+                    updates, state = theirs.update(jax.tree.map(jax.numpy.asarray, gradient), state, other)
+                    other = optax.apply_updates(other, updates)
+                    model, optimizer = run(model, pl.tree.map(pl.asarray, gradient), optimizer)
+                for name, value in other.items():
+                    np.testing.assert_allclose(model[name].numpy(), np.asarray(value), rtol=1e-10, atol=1e-10)
+
+
+class Net(pl.Module):
+    def __init__(self, weight, statistics):
+        self.weight, self.again = weight, weight
+        self.statistics = pl.nn.Buffer(statistics)
+
+
+class Averages(unittest.TestCase):
+    def test_as_in_torch(self):
+        values = np.random.default_rng(1).normal(size=(20, 2, 3))
+        for make, options in ((pl.optim.AveragedModel, {}), (lambda model, **options: pl.optim.EMA(model, 0.9, **options),
+                                                             {"multi_avg_fn": torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)})):
+            for use_buffers in False, True:
+                theirs = torch.nn.BatchNorm1d(3, dtype=torch.float64)
+                average = torch.optim.swa_utils.AveragedModel(theirs, use_buffers=use_buffers, **options)
+                own = make(Net(pl.asarray(values[0, 0]), pl.asarray(values[0, 1])), use_buffers=use_buffers)
+                run = pl.jit(lambda average, model: average.update(model))
+                jitted = own
+                for weight, statistics in values:
+                    theirs.weight.data, theirs.running_mean = torch.tensor(weight), torch.tensor(statistics)
+                    average.update_parameters(theirs)
+                    model = Net(pl.asarray(weight), pl.asarray(statistics))
+                    own, jitted = own.update(model), run(jitted, model)
+                    for each in own, jitted:
+                        np.testing.assert_allclose(each.model.weight, average.module.weight.detach(), rtol=1e-12)
+                        np.testing.assert_allclose(each.model.statistics, average.module.running_mean, rtol=1e-12)
+                        self.assertIs(each.model.weight, each.model.again)
+                self.assertEqual((own.n_averaged.item(), pl.stats(run).traces), (20, 1))
+
+    def test_what_is_refused(self):
+        average = pl.optim.EMA({"w": pl.ones(2)})
+        with self.assertRaisesRegex(pl.ValueError, "the model is not like the averaged one"):
+            average.update({"w": pl.ones(3)})
+        with self.assertRaisesRegex(pl.ValueError, "EMA: decay is 1.5"):
+            average.decay = 1.5
+
+
+class Clipping(unittest.TestCase):
+    def test_as_in_torch(self):
+        values = [np.random.default_rng(1).normal(size=(3, 2)), np.random.default_rng(2).normal(size=4)]
+        for norm_type in 1, 2.0, 3.5, float("inf"):
+            for most in 0.5, 100.0:
+                theirs = [torch.nn.Parameter(torch.zeros(value.shape, dtype=torch.float64)) for value in values]
+                for parameter, value in zip(theirs, values):
+                    parameter.grad = torch.tensor(value)
+                wanted = torch.nn.utils.clip_grad_norm_(theirs, most, norm_type).item()
+                gradient = {"w": [pl.asarray(values[0])], "b": pl.asarray(values[1]), "none": None}
+                for run in pl.optim.clip_grad_norm, pl.jit(pl.optim.clip_grad_norm):
+                    clipped, norm = run(gradient, most, norm_type)
+                    self.assertAlmostEqual(norm.item(), wanted, places=12)
+                    np.testing.assert_allclose(clipped["w"][0], theirs[0].grad, rtol=1e-12)
+                    np.testing.assert_allclose(clipped["b"], theirs[1].grad, rtol=1e-12)
+                    self.assertIsNone(clipped["none"])
+        np.testing.assert_array_equal(pl.optim.clip_grad_value(gradient, 0.3)["b"].numpy(), np.clip(values[1], -0.3, 0.3))
+
+    def test_tied_and_narrow(self):
+        shared = pl.tensor([3.0, 4.0])
+        clipped, norm = pl.optim.clip_grad_norm([shared, shared], 1.0)
+        self.assertEqual(norm.item(), 5.0)
+        self.assertIs(clipped[0], clipped[1])
+        clipped, norm = pl.optim.clip_grad_norm(pl.full((1000,), 1.0, dtype=pl.bf16), 1.0)
+        self.assertEqual((clipped.dtype, norm.dtype), (pl.bf16, pl.f32))
+        self.assertAlmostEqual(norm.item(), 1000**0.5, places=4)
+        for call, text in ((lambda: pl.optim.clip_grad_norm({}, 1.0), "clip_grad_norm: the gradient has no tensors"),
+                           (lambda: pl.optim.clip_grad_norm(shared, -1.0), "clip_grad_norm: max_norm is -1"),
+                           (lambda: pl.optim.clip_grad_norm(shared, 1.0, 0), "norm_type is 0")):
+            with self.subTest(text), self.assertRaisesRegex(pl.ValueError, text):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()

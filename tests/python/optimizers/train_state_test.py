@@ -1,0 +1,78 @@
+"""TrainState: the whole state of a run as one tree."""
+
+import pickle
+import unittest
+
+import numpy as np
+import plait as pl
+
+
+class Net(pl.Module):
+    def __init__(self):
+        self.first, self.norm = pl.nn.Linear(3, 4, key=pl.random.key(1)), Norm()
+
+    def __call__(self, x, key):
+        return pl.sum(pl.dropout(self.norm(self.first(x)), 0.3, key))
+
+
+class Norm(pl.Module):
+    def __init__(self):
+        self.mean, self.variance = pl.nn.Buffer(pl.zeros(4)), pl.nn.Buffer(pl.ones(4))
+
+    def __call__(self, x):
+        x, self.mean, self.variance = pl.batch_norm(x, running_mean=self.mean, running_var=self.variance)
+        return x
+
+
+def begun():
+    model = Net()
+    return pl.optim.TrainState(model, pl.optim.AdamW(model, lr=1e-2), key=pl.random.key(3), loader={"epoch": pl.tensor(0)}, metrics=[pl.zeros(())])
+
+
+@pl.jit
+def step(state, x):
+    def loss_of(model):
+        return model(x, state.step_key()) ** 2, model
+
+    (loss, model), gradient = pl.value_and_grad(loss_of, has_aux=True)(state.model)
+    return state.update(gradient, model=model).with_(metrics=[state.metrics[0] + loss]), loss
+
+
+class States(unittest.TestCase):
+    def test_a_run_goes_on_from_a_saved_state(self):
+        batches = [pl.random.normal(pl.random.key(i), (5, 3)) for i in range(6)]
+        state, losses, kept = begun(), [], None
+        for i, batch in enumerate(batches):
+            if i == 3:
+                kept = pickle.dumps(state)
+            state, loss = step(state, batch)
+            losses.append(loss.item())
+        again = pickle.loads(kept)
+        for i in range(3, 6):
+            again, loss = step(again, batches[i])
+            self.assertEqual(loss.item(), losses[i])
+        for (path, one), (_, other) in zip(pl.tree.leaves_with_paths(state), pl.tree.leaves_with_paths(again)):
+            np.testing.assert_array_equal(one, other, err_msg=path)
+        self.assertEqual((state.step.item(), pl.stats(step).traces), (6, 1))
+        self.assertGreater(np.abs(state.model.norm.mean.numpy()).max(), 0)
+        self.assertEqual(len(set(losses)), 6)
+
+    def test_the_tree_has_everything(self):
+        paths = set(pl.tree.structure(begun()).paths)
+        self.assertLessEqual({"model.first.weight", "model.norm.mean", "key", "step", "loader.epoch", "metrics.0", "optimizer.lr"}, paths)
+
+    def test_keys(self):
+        state = begun()
+        keys = [state.step_key().numpy(), state.step_key(1).numpy(), state.with_(step=state.step + 1).step_key().numpy()]
+        self.assertEqual(len({key.tobytes() for key in keys}), 3)
+        np.testing.assert_array_equal(state.step_key(1), state.step_key(1))
+
+    def test_what_is_refused(self):
+        with self.assertRaisesRegex(pl.ValueError, "there is no optimizer"):
+            pl.optim.TrainState(Net()).update(None)
+        with self.assertRaisesRegex(pl.TypeError, "no part 'modle'; it has model, optimizer"):
+            begun().with_(modle=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
