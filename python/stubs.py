@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""stubs.py FOLDER: writes the stubs of the package in FOLDER into it. Stubs of C++ functions are generated; those of
-Python code and of classes are in python/stubs."""
+"""stubs.py FOLDER: writes the stubs of the package in FOLDER into it. Stubs of C++ functions and of layers, optimizers and
+metrics are generated; those of other Python code, and of what needs types of its own, are in python/stubs."""
 
 import argparse
+import ast
 import inspect
 import pathlib
 import re
 import sys
+import textwrap
 
 OWN = pathlib.Path(__file__).resolve().parent / "stubs"
 HEADER = '''from collections.abc import Sequence
@@ -85,6 +87,138 @@ def text_of_module(module, known, tuples=()):
     return "\n".join(["", *classes, *lines, ""])
 
 
+# ---- Classes and functions of Python code: layers, optimizers, metrics.
+
+PYTHON_HEADER = '''import builtins
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Self, TypeVar, overload
+
+from . import ArrayLike, DType, DTypeLike, Module, Tensor
+
+_T = TypeVar("_T")
+
+'''
+# The types of parameters by their names; of others by their defaults.
+PARAMETERS = {"x": "ArrayLike", "dtype": "DTypeLike", "shape": "Sequence[int]", "target": "ArrayLike", "model": "Any",
+              "targets": "ArrayLike", "predictions": "ArrayLike", "lr": "Any", "generator": "Any",
+              **dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_size", "output_padding"), "Any")}
+SPECIAL = ("__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__add__")
+RESULTS = {"__init__": "None", "__len__": "int", "__iter__": "Iterator[Any]", "__contains__": "builtins.bool", "__setitem__": "None",
+           "__delitem__": "None", "__add__": "Self"}
+
+
+def type_of_parameter(parameter):
+    default = parameter.default
+    by_default = {bool: "builtins.bool", int: "int", float: "builtins.float", str: "str"}.get(type(default), "Any")
+    if parameter.name == "key" and parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+        return "Tensor | None"
+    return PARAMETERS.get(parameter.name, by_default)
+
+
+def text_of_python_parameter(parameter):
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    default = "" if parameter.default is inspect.Parameter.empty else " = ..."
+    kind = "Any" if stars else type_of_parameter(parameter)
+    if parameter.default is None and kind not in ("Any", "Tensor | None"):
+        kind += " | None"
+    return f"{stars}{parameter.name}: {kind}{default}"
+
+
+def text_of_python_function(name, function, result):
+    parts, is_after_star = [], False
+    for i, parameter in enumerate(inspect.signature(function).parameters.values()):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            is_after_star = True
+        elif parameter.kind is inspect.Parameter.KEYWORD_ONLY and not is_after_star:
+            parts.append("*")
+            is_after_star = True
+        parts.append(parameter.name if i == 0 and parameter.name in ("self", "cls") else text_of_python_parameter(parameter))
+    return f"def {name}({', '.join(parts)}) -> {result}: ..."
+
+
+def attributes_of(cls):
+    """The names that __init__ assigns to self."""
+    found = {}
+    for owner in reversed(cls.__mro__[:-1]):
+        begin = vars(owner).get("__init__")
+        begin = getattr(begin, "__wrapped__", begin)
+        if not owner.__module__.startswith("plait") or not inspect.isfunction(begin):
+            continue
+        if begin.__code__.co_filename.startswith("<"):  # generated: it assigns its parameters
+            found.update(dict.fromkeys(list(inspect.signature(begin).parameters)[1:]))
+            continue
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(begin)))):
+            is_target = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if is_target and isinstance(node.value, ast.Name) and node.value.id == "self" and not node.attr.startswith("_"):
+                found[node.attr] = None
+    return list(found)
+
+
+def text_of_python_class(name, cls, public, module_class):
+    base = next(each for each in cls.__mro__[1:] if each in public or each is module_class or each is object)
+    between = cls.__mro__[:cls.__mro__.index(base)]
+    inherited = attributes_of(base) if base in public else []
+    methods = {}
+    for owner in reversed(between):
+        methods.update(vars(owner))
+    lines = [f"    {each}: Any" for each in attributes_of(cls) if each not in inherited and each not in methods]
+    for method, value in methods.items():
+        kind, value = type(value), getattr(value, "__wrapped__", value)
+        if isinstance(value, property) and not method.startswith("_"):
+            lines.append(f"    @property\n    def {method}(self) -> Any: ...")
+        function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+        if not inspect.isfunction(function) or (method.startswith("_") and method not in SPECIAL):
+            continue
+        result = RESULTS.get(method, "Tensor" if method == "__call__" and not methods.get("_gives_several") else "Any")
+        text = text_of_python_function(method, function, result)
+        if method == "update" and list(inspect.signature(function).parameters)[1:2] == ["model"]:
+            text = text.replace("model: Any", "model: _T", 1).replace("-> Any", "-> tuple[_T, Self]")
+        decorator = f"    @{kind.__name__}\n" if kind in (classmethod, staticmethod) else ""
+        lines.append(f"{decorator}    {text}")
+    head = f"class {name}({'Module' if base is module_class else '' if base is object else base.__name__}):".replace("()", "")
+    return "\n".join([head, *lines]) if lines else f"{head} ..."
+
+
+def text_of_python_module(module, known, module_class):
+    """All classes and functions that are not in `known`; bases come before the classes that have them."""
+    there = {name: getattr(value, "__wrapped__", value) for name, value in vars(module).items() if not name.startswith("_")}
+    there = {name: value for name, value in there.items() if name not in known and (isinstance(value, type) or inspect.isfunction(value))}
+    classes = {value for value in there.values() if isinstance(value, type)}
+    depth = {name: len(value.__mro__) if isinstance(value, type) else 0 for name, value in there.items()}
+    lines, names = [], {}
+    for name in sorted(there, key=lambda name: (depth[name], name)):
+        value = there[name]
+        if value in names:
+            lines.append(f"{name} = {names[value]}")
+            continue
+        names[value] = name
+        lines.append(text_of_python_class(name, value, classes, module_class) if isinstance(value, type) else
+                     text_of_python_function(name, value, "Any"))
+    return "\n".join(["", *lines, ""])
+
+
+def python_modules(plait):
+    """The modules whose stubs are generated from Python code, by their names in plait."""
+    found = {}
+    for name in ("nn", "optim", "metrics"):
+        module = getattr(plait, name, None)
+        if module is None:
+            continue
+        found[name] = module
+        found.update({f"{name}.{part}": value for part, value in vars(module).items()
+                      if inspect.ismodule(value) and value.__name__ == f"plait.{name}.{part}"})
+    return found
+
+
+def write_python_module(folder, name, module, module_class):
+    own, is_package = OWN / f"{name.replace('.', '_')}.pyi", hasattr(module, "__path__")
+    text = own.read_text(encoding="utf-8") if own.exists() else PYTHON_HEADER.replace("from . ", "from .. " if is_package or "." in name else "from . ")
+    text += "".join(f"from . import {part} as {part}\n" for part, value in vars(module).items() if f"plait.{name}.{part}" == getattr(value, "__name__", ""))
+    path = folder / name.replace(".", "/") / "__init__.pyi" if is_package else folder / f"{name.replace('.', '/')}.pyi"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text + text_of_python_module(module, names_in(text), module_class), encoding="utf-8")
+
+
 def dtypes(plait):
     names = [name for name, value in sorted(vars(plait).items()) if isinstance(value, plait.DType)]
     constants = [f"{name}: DType" for name in names] + ["dtypes: tuple[DType, ...]"]
@@ -105,8 +239,9 @@ def write(folder):
     main = main.replace(PLACE_OF_METHODS, text_of_methods(plait.Tensor, tuples))
     main += text_of_module(plait, names_in(main), tuples) + dtypes(plait) + f"__all__ = {plait.__all__!r}\n"
     (folder / "__init__.pyi").write_text(main, encoding="utf-8")
-    for name in ("nn", "optim", "tree"):
-        (folder / f"{name}.pyi").write_text((OWN / f"{name}.pyi").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "tree.pyi").write_text((OWN / "tree.pyi").read_text(encoding="utf-8"), encoding="utf-8")
+    for name, module in python_modules(plait).items():
+        write_python_module(folder, name, module, plait.Module)
     for name in ("fft", "linalg", "random"):
         text = "import builtins\n" + HEADER + text_of_module(getattr(plait, name), set())
         (folder / f"{name}.pyi").write_text(text, encoding="utf-8")

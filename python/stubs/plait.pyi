@@ -1,7 +1,7 @@
 import builtins
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Literal, NamedTuple, NoReturn, ParamSpec, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -293,7 +293,10 @@ def iinfo(of: DType | Tensor, /) -> _IntegerInfo: ...
 # ---- Trees.
 
 class Module:
+    training: builtins.bool
     def __init__(self, *values: Any, **named: Any) -> None: ...
+    def train(self, mode: builtins.bool = True) -> Self: ...
+    def eval(self) -> Self: ...
 
 def record(cls: _Record) -> _Record: ...
 
