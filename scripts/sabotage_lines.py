@@ -33,6 +33,10 @@ class Room:
     def damages(self):
         return ROOT / "tests" / self.name / "damages.txt"
 
+    def filter_of(self, _file, filter_):
+        """The tests that should notice a damage to a file."""
+        return filter_
+
     @property
     def target(self):
         return f"plait_test_{self.name}"
@@ -47,11 +51,18 @@ class Room:
         return [line.split()[3].rstrip(",") for line in output.split("\n") if line.startswith("[  FAILED  ] ")]
 
 
+@dataclasses.dataclass
 class PythonRoom(Room):
     """The Python files of the package, with the core that `make build` has built. `noticing` are files of
-    tests/python."""
+    tests/python; `by_file` has those that notice damages to single files or folders of the package."""
 
+    by_file: dict = dataclasses.field(default_factory=dict)
     _folder = BUILD / "python"
+
+    def filter_of(self, file, filter_):
+        path = pathlib.Path(file)
+        found = self.by_file.get(path.stem) or self.by_file.get(path.parent.name)
+        return ":".join(found) if found and filter_ == ":".join(self.noticing) else filter_
 
     def build(self):
         package = self._folder / "plait"
@@ -81,6 +92,14 @@ ROOMS = [
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach"], 120, ""),
+    PythonRoom("python/layers", ["module_database", "special_layers"], 240, "", {
+        "recurrent": ["recurrent"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
+        "adapters": ["adapters"], "quantized": ["quantized"], "replaced": ["quantized", "adapters"], "dropped": ["attention", "experts"],
+        "linear_cross_entropy": ["linear_cross_entropy"], "losses": ["losses"], "metrics": ["metrics"], "nn": ["init"],
+        "parametrizations": ["parametrizations"], "models": ["state"], "trees": ["state"], "transforms": ["state"]}),
+    PythonRoom("python/optimizers", ["torch", "optimizers", "transformations"], 240, "", {
+        "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
+        "transformations": ["transformations", "optax"]}),
 ]
 
 
@@ -148,7 +167,7 @@ def damage(room, filter_, entries):
         text = path.read_text()
         path.write_text(text.replace(old, new))
         built = room.build()
-        how = notices(room, filter_, file) if built.returncode == 0 else "it does not compile"
+        how = notices(room, room.filter_of(file, filter_), file) if built.returncode == 0 else "it does not compile"
         path.write_text(text)
         unnoticed += how is None or how == "it does not compile"
         print(f"   {name}: {how or 'NOT NOTICED'} ({time.monotonic() - start:.0f} s)", flush=True)

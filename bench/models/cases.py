@@ -154,7 +154,7 @@ def pointwise(batch, dtype):
 @case
 def scan_gru(batch, dtype):
     *weights, samples = keys(5)
-    cell = [pl.nn.uniform(shape, 128**-0.5, key=key) for key, shape in zip(weights, ((384, 128), (384, 128), (384,), (384,)))]
+    cell = [pl.nn.init.uniform(shape, 128**-0.5, key=key) for key, shape in zip(weights, ((384, 128), (384, 128), (384,), (384,)))]
     samples = pl.random.normal(samples, (512, 16, 128))
 
     def next_state(cell, h, x):
