@@ -9,6 +9,9 @@ import plait as pl
 import torch
 from torch.nn.utils import parametrizations
 
+import layer_cases
+import layer_transforms_test
+
 nn = pl.nn
 X = np.random.default_rng(1).normal(size=(5, 4))
 
@@ -80,6 +83,61 @@ class Norms(unittest.TestCase):
             np.testing.assert_allclose(getattr(way(layer).parametrizations["weight"], "0")._u, getattr(wanted, "0")._u, rtol=1e-12)
         with self.assertRaisesRegex(pl.ValueError, "whose _u it assigns to"):
             pl.grad(lambda layer: pl.sum(layer(x)))(layer)
+
+
+READS = []
+
+
+class Counted(pl.Module):
+    """The weight itself; notes that it was read."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, original):
+        READS.append(self.name)
+        return original * 1
+
+
+def inputs_of_others():
+    """Layers that layer_cases leaves to tests of their own, with inputs."""
+    sequence = pl.asarray(np.random.default_rng(1).normal(size=(5, 2, 4)))
+    f64 = {"dtype": pl.f64}
+    for cls in nn.RNN, nn.GRU, nn.LSTM:
+        yield cls(4, 3, num_layers=2, bidirectional=True, **f64), [sequence]
+    yield nn.LSTM(4, 3, proj_size=2, **f64), [sequence]
+    for cls in nn.RNNCell, nn.GRUCell, nn.LSTMCell:
+        yield cls(4, 3, **f64), [sequence[0]]
+    yield nn.MultiheadAttention(4, 2, **f64), [sequence] * 3
+    yield nn.MultiheadAttention(4, 2, kdim=4, vdim=4, add_bias_kv=True, **f64), [sequence] * 3
+    yield nn.Attention(4, 2, **f64), [sequence]
+    yield nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, **f64), [sequence]
+    yield nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, **f64), [sequence, sequence]
+    yield nn.Mlp(4, 8, **f64), [sequence]
+    yield nn.LoRALinear(4, 3, rank=2, **f64), [sequence]
+
+
+def all_layers():
+    for name in layer_cases.SMALL:
+        if not name.startswith("Fractional"):
+            yield layer_transforms_test.made(name)
+    yield from inputs_of_others()
+
+
+class EveryLayer(unittest.TestCase):
+    def test_each_weight_may_be_computed_and_is_read_once(self):
+        count = 0
+        for layer, inputs in all_layers():
+            layer = layer.eval()
+            expected, gradient = layer(*inputs), pl.grad(lambda layer: layer_transforms_test.total(layer(*inputs)))(layer)
+            for path, _ in pl.tree.leaves_with_paths(gradient):  # of weights, and not of buffers
+                with self.subTest(type(layer).__name__, path=path):
+                    computed = nn.parametrize(layer, path, Counted(path))
+                    READS.clear()
+                    layer_transforms_test.same(computed(*inputs), expected)
+                    self.assertLessEqual(len(READS), 1)
+                    count += 1
+        self.assertGreater(count, 100)
 
 
 class Own(unittest.TestCase):

@@ -102,11 +102,13 @@ class MultiheadAttention(Module):
             q, k, v = (each[None] for each in (q, k, v))
         elif not self.batch_first:
             q, k, v = (_core.swapaxes(each, 0, 1) for each in (q, k, v))
-        k, v = (self._with_bias(each, bias) for each, bias in ((k, self.bias_k), (v, self.bias_v)))
+        bias_k, bias_v = self.bias_k, self.bias_v
+        k, v = self._with_bias(k, bias_k), self._with_bias(v, bias_v)
         q, k, v = (_by_heads(each, self.num_heads) for each in (q, k, v))
         if self.add_zero_attn:
             k, v = (_core.pad_zeros(each, -2, 0, 1) for each in (k, v))
-        masks = self._masks(key_padding_mask, attn_mask, is_causal, q.shape[-2], k.shape[-2])
+        added = (bias_k is not None) + bool(self.add_zero_attn)
+        masks = self._masks(key_padding_mask, attn_mask, is_causal, q.shape[-2], k.shape[-2], added)
         output, weights = _attended(self, q, k, v, masks, False, dropout_key, need_weights)
         output = self.out_proj(_from_heads(output))
         weights = _core.mean(weights, axis=-3) if need_weights and average_attn_weights else weights
@@ -115,13 +117,14 @@ class MultiheadAttention(Module):
         return output if self.batch_first else _core.swapaxes(output, 0, 1), weights if need_weights else None
 
     def _projected(self, query, key, value):
-        if self.in_proj_weight is None:
+        joined, bias = self.in_proj_weight, self.in_proj_bias
+        if joined is None:
             weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         elif query is key and key is value:
-            return _core.split(_core.linear(query, self.in_proj_weight, self.in_proj_bias), parts=3, axis=-1)
+            return _core.split(_core.linear(query, joined, bias), parts=3, axis=-1)
         else:
-            weights = _core.split(self.in_proj_weight, parts=3)
-        biases = (None,) * 3 if self.in_proj_bias is None else _core.split(self.in_proj_bias, parts=3)
+            weights = _core.split(joined, parts=3)
+        biases = (None,) * 3 if bias is None else _core.split(bias, parts=3)
         return [_core.linear(*each) for each in zip((query, key, value), weights, biases)]
 
     @staticmethod
@@ -129,9 +132,8 @@ class MultiheadAttention(Module):
         """Keys or values, with one more at the end."""
         return x if bias is None else _core.concat([x, _core.broadcast_to(bias[0], (*x.shape[:-2], 1, x.shape[-1]))], -2)
 
-    def _masks(self, key_padding_mask, attn_mask, is_causal, queries, keys):
-        """Masks as those of scaled_dot_product_attention: True where attention goes. Keys that the layer adds are seen."""
-        added = (self.bias_k is not None) + bool(self.add_zero_attn)
+    def _masks(self, key_padding_mask, attn_mask, is_causal, queries, keys, added):
+        """Masks as those of scaled_dot_product_attention: True where attention goes. The keys that the layer has added are seen."""
         masks = []
         if key_padding_mask is not None:
             masks.append(asarray(key_padding_mask)[..., None, None, :])

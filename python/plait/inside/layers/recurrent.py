@@ -11,7 +11,7 @@ from plait.inside.layers.checks import MOST_LAYERS, whole
 from plait.inside.layers.dropped import dropped, expect_probability
 from plait.inside.layers.first_weights import drawn, uniform_weights
 from plait.inside.transforms.control import scan
-from plait.inside.trees.module import Module
+from plait.inside.trees.module import Module, attribute_of
 
 
 class _Kind(NamedTuple):
@@ -62,6 +62,10 @@ class _Weights(NamedTuple):
         bias = None if kind.bias_with_inputs else self.bias_hh
         h, *others = kind.step(given, states, lambda h: _core.linear(h, self.weight_hh, bias))
         return (h if self.weight_hr is None else _core.linear(h, self.weight_hr), *others)
+
+
+def _weights_of(module, suffix):
+    return _Weights(**{name: attribute_of(module, name + suffix) for name in _Weights._fields})
 
 
 def _set_sizes(module, input_size, hidden_size):
@@ -123,9 +127,9 @@ class _Cell(Module):
     def __call__(self, input, hx=None):
         x = asarray(input)
         _expect_input(self, x, (1, 2))
-        weights = _Weights(**{name: value for name, value in vars(self).items() if name in _Weights._fields})
+        weights = _weights_of(self, "")
         shapes = self._kind.states * ((*x.shape[:-1], self.hidden_size),)
-        states = _states(self, hx, shapes, result_type(x, self.weight_hh))
+        states = _states(self, hx, shapes, result_type(x, weights.weight_hh))
         states = weights.step(self._kind, weights.inputs(self._kind, x), states)
         return states if len(states) > 1 else states[0]
 
@@ -203,19 +207,16 @@ class _Layers(Module):
     def _places(self):
         return [(layer, suffix) for layer in range(self.num_layers) for suffix in self._suffixes()]
 
-    def _weights(self, layer, suffix):
-        named = {each: vars(self).get(f"{each}_l{layer}{suffix}") for each in _Weights._fields}
-        return _Weights(**named)
-
     def __call__(self, input, hx=None, *, lengths=None, key=None):
         x = asarray(input)
         _expect_input(self, x, (2, 3))
         batch = x.shape[:-2] if x.ndim == 2 else (x.shape[0 if self.batch_first else 1],)
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)[:self._kind.states]
-        states = _states(self, hx, [(len(self._places()), *batch, size) for size in sizes], result_type(x, self.weight_hh_l0))
+        weights = [_weights_of(self, f"_l{layer}{suffix}") for layer, suffix in self._places()]
+        states = _states(self, hx, [(len(weights), *batch, size) for size in sizes], result_type(x, weights[0].weight_hh))
         if self.batch_first and batch:
             x = _core.swapaxes(x, 0, 1)
-        output, states = self._scanned(x, states, self._within(lengths, x), key)
+        output, states = self._scanned(weights, x, states, self._within(lengths, x), key)
         if self.batch_first and batch:
             output = _core.swapaxes(output, 0, 1)
         return output, states if len(states) > 1 else states[0]
@@ -229,7 +230,7 @@ class _Layers(Module):
             raise errors.ValueError(f"nn.{type(self).__name__}: lengths is {_shown(lengths)}, expected one integer for each sequence of a batch")
         return (_core.iota(x.shape[0])[:, None] < lengths)[..., None]
 
-    def _scanned(self, x, states, within, key):
+    def _scanned(self, weights, x, states, within, key):
         """The output of the last layer, and the last states of all layers, for inputs [steps, ..., input_size]."""
         drops = self.training and self.dropout and self.num_layers > 1
         keys = _core.random.split_key(drawn(key), self.num_layers - 1) if drops else None
@@ -240,7 +241,7 @@ class _Layers(Module):
             outputs = []
             for suffix in self._suffixes():
                 begin = tuple(state[len(last)] for state in states)
-                end, output = _scan(self._kind, self._weights(layer, suffix), x, begin, within, bool(suffix))
+                end, output = _scan(self._kind, weights[len(last)], x, begin, within, bool(suffix))
                 last.append(end)
                 outputs.append(output)
             x = _core.concat(outputs, -1) if len(outputs) > 1 else outputs[0]

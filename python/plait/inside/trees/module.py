@@ -90,6 +90,13 @@ def holds_module(tree):
     return isinstance(tree, Module) or any(holds_module(child) for _, child in _core._children(tree) or ())
 
 
+def attribute_of(module, name):
+    """The attribute of a Module, computed (parametrizations) or not; None if it has none of that name."""
+    own = vars(module)
+    computed = own.get("parametrizations")
+    return computed[name].get() if computed is not None and name in computed else own.get(name)
+
+
 def modules_in(tree):
     """The Modules in a tree, itself included."""
     if isinstance(tree, Module):
