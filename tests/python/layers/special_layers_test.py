@@ -140,6 +140,11 @@ class OtherForms(unittest.TestCase):
             for path, leaf in pl.tree.leaves_with_paths(gradient):
                 near(leaf, theirs.get_parameter(path).grad)
 
+    def test_a_padding_row_from_the_end(self):
+        for layer, theirs in ((pl.nn.Embedding(4, 2, padding_idx=-1), torch.nn.Embedding(4, 2, padding_idx=-1)),
+                              (pl.nn.EmbeddingBag(4, 2, padding_idx=-1), torch.nn.EmbeddingBag(4, 2, padding_idx=-1))):
+            self.assertEqual(layer.padding_idx, theirs.padding_idx)
+
     def test_rows_of_at_most_a_norm(self):
         weight, ids = torch.randn(10, 4, dtype=torch.float64), torch.tensor([[1, 2, 2], [7, 1, 0]])
         for norm_type in 1.0, 2.0, 3.0:
