@@ -65,6 +65,7 @@ struct LeafPaths final : PathVisitor {
 
 enum class Statics { count, do_not_count };  // do_not_count: all static values count as equal
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): visitors are on the stack
 class KeyVisitor : public TreeVisitor {
  public:
   explicit KeyVisitor(Statics statics = Statics::count) : statics_(statics) {}

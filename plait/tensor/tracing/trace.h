@@ -30,7 +30,7 @@ struct Unwinding {};
 // an error of the host code, which cannot catch it.
 struct NeedsConcreteSizes : Unwinding {
   NeedsConcreteSizes(std::exception_ptr error, std::string message)
-      : refused(std::move(error)), why(std::move(message)) {}
+      : refused(std::move(error)), why(std::move(message)) {}  // NOLINT: `refused` is stored
   std::exception_ptr refused;
   std::string why;
 };
