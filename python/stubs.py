@@ -103,6 +103,9 @@ PARAMETERS = {"x": "ArrayLike", "dtype": "DTypeLike", "shape": "Sequence[int]", 
               "targets": "ArrayLike", "predictions": "ArrayLike", "lr": "Any", "generator": "Any",
               **dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_size", "output_padding"), "Any")}
 SPECIAL = ("__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__add__")
+# Layers whose call does not always return one tensor.
+SEVERAL = {"RNN", "GRU", "LSTM", "LSTMCell", "MultiheadAttention", "Attention", "MoE", "AdaptiveLogSoftmaxWithLoss", "Sequential",
+           *(f"{kind}{rank}d" for kind in ("MaxPool", "AdaptiveMaxPool", "FractionalMaxPool") for rank in (1, 2, 3))}
 RESULTS = {"__init__": "None", "__len__": "int", "__iter__": "Iterator[Any]", "__contains__": "builtins.bool", "__setitem__": "None",
            "__delitem__": "None", "__add__": "Self"}
 
@@ -169,7 +172,7 @@ def text_of_python_class(name, cls, public, module_class):
         function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
         if not inspect.isfunction(function) or (method.startswith("_") and method not in SPECIAL):
             continue
-        result = RESULTS.get(method, "Tensor" if method == "__call__" and not methods.get("_gives_several") else "Any")
+        result = RESULTS.get(method, "Tensor" if method == "__call__" and name not in SEVERAL else "Any")
         text = text_of_python_function(method, function, result)
         if method == "update" and list(inspect.signature(function).parameters)[1:2] == ["model"]:
             text = text.replace("model: Any", "model: _T", 1).replace("-> Any", "-> tuple[_T, Self]")

@@ -256,7 +256,7 @@ class Caches(unittest.TestCase):
                     y, cache = layer(x[:, first:last], cache=cache)
                     found.append(y)
                 self.assertEqual(cache.position.item(), 7)
-                close(pl.concat(found, 1), layer(x), "in parts", 1e-12)
+                close(pl.concat(found, 1), layer(x), "a few steps at a time", 1e-12)
 
     def test_in_scan_and_jit(self):
         x = p(3, 7, 8)
