@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "plait/nn/layers.h"
+#include "plait/nn/layers/linear_layers.h"
 #include "plait/nn/losses.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/activation.h"

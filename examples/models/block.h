@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "plait/nn/layers.h"
-#include "plait/nn/transformer.h"
+#include "plait/nn/layers/linear_layers.h"
+#include "plait/nn/sequences/transformer.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/random/random.h"

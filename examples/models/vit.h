@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "plait/nn/convolution_layers.h"
+#include "plait/nn/layers/convolution_layers.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 

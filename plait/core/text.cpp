@@ -3,11 +3,30 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <vector>
 
 #include "plait/core/error.h"
 
 namespace plait {
 namespace {
+
+// The edit distance: insertions, deletions and replacements of letters.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+size_t most_edits(std::string_view name) { return std::max<size_t>(1, name.size() / 3); }
 
 constexpr int kDeepest = 200;
 
@@ -294,6 +313,22 @@ void print_quoted(std::string& out, std::string_view text) {
 void print_number(std::string& out, int64_t value) {
   char digits[24];
   out.append(digits, std::to_chars(digits, std::end(digits), value).ptr);
+}
+
+bool are_similar(std::string_view a, std::string_view b) {
+  return edit_distance(a, b) <= most_edits(a);
+}
+
+std::string nearest_name(std::string_view name, std::span<const std::string> names) {
+  std::string nearest;
+  size_t least = most_edits(name) + 1;
+  for (const std::string& candidate : names) {
+    const size_t distance = edit_distance(name, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
 }
 
 }  // namespace plait

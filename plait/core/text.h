@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -93,5 +94,10 @@ bool is_name(std::string_view text);
 void print_quoted(std::string& out, std::string_view text);
 std::string in_quotes(std::string_view text);
 void print_number(std::string& out, int64_t value);
+
+// True if one name could be a misspelling of the other.
+bool are_similar(std::string_view a, std::string_view b);
+// The most similar of the names; empty if none is similar.
+std::string nearest_name(std::string_view name, std::span<const std::string> names);
 
 }  // namespace plait

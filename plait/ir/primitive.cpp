@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 #include "plait/ir/structure.h"
 
 namespace plait::ir {
@@ -46,26 +47,10 @@ Table& table() {
   return instance;
 }
 
-// The edit distance: insertions, deletions and replacements of letters.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string near_misses(std::string_view name) {
   std::string out;
   for (const Primitive* candidate : primitives()) {
-    if (edit_distance(name, candidate->name) > std::max<size_t>(1, name.size() / 3)) continue;
+    if (!are_similar(name, candidate->name)) continue;
     out += (out.empty() ? "did you mean " : ", ") + candidate->name;
   }
   return out.empty() ? "`plait-ir ops` lists them" : out + "?";

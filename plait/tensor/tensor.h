@@ -203,6 +203,14 @@ void for_each_leaf(Tree& tree,
   trees::for_each_leaf<Tensor>(tree, visit);
 }
 
+// The same; `is_buffer` is true of tensors in Buffers, which are no parameters.
+template <class Tree>
+void for_each_leaf_and_role(
+    Tree& tree,
+    FunctionRef<void(std::string_view, trees::LeafOf<Tensor, Tree>&, bool is_buffer)> visit) {
+  trees::for_each_leaf_and_role<Tensor>(tree, visit);
+}
+
 // In the order of the tree.
 template <class Tree>
 std::vector<Tensor> tensors_of(const Tree& tree) {

@@ -30,6 +30,7 @@
 #include "plait/ops/register_all.h"
 #include "plait/tensor/apply.h"
 
+#include "tests/oracles/layer_cases.h"
 #include "tests/oracles/train_models.h"
 
 namespace plait {
@@ -156,6 +157,7 @@ void run(const std::vector<std::string>& words) {
     return save_npz(words[2], load_npz(words[1]), command == "npz_compressed");
   }
   if (command == "apply" && words.size() == 1) return apply_to_lines();
+  if (command == "layers" && words.size() == 2) return run_layer_cases(words[1]);
   if (command == "train" && words.size() == 6) {
     return train_model(words[1], words[2], std::stoi(words[3]), words[4], words[5]);
   }

@@ -8,8 +8,9 @@
 //   Model sum = trees::map_leaves<Leaf>(add, model, gradient);
 //   cache[key_of(model)]
 //
-// For tensors (tensor/tensor.h), <Leaf> is omitted. Only one function is compiled to traverse the
-// trees of a type: `walk`, which reports each part to a TreeVisitor.
+// For tensors (tensor/tensor.h), <Leaf> is omitted. Leaves in a Buffers are no parameters: gradients
+// and optimizers leave them out. Only one function is compiled to traverse the trees of a type:
+// `walk`, which reports each part to a TreeVisitor.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +46,14 @@ namespace plait {
 // Specialised as true for leaf types.
 template <class T>
 inline constexpr bool is_tree_leaf = false;
+
+// A tree whose leaves are no parameters of a model: running statistics, tables, frozen weights.
+// Otherwise it is a T.
+template <class T>
+struct Buffers : T {
+  Buffers() = default;
+  Buffers(T tree) : T(std::move(tree)) {}  // NOLINT(google-explicit-constructor): is a T
+};
 
 namespace trees {
 
@@ -85,6 +94,11 @@ template <class T>
 inline constexpr Container container_of<std::weak_ptr<T>> = Container::pointer;
 
 template <class T>
+inline constexpr bool is_buffers = false;
+template <class T>
+inline constexpr bool is_buffers<Buffers<T>> = true;
+
+template <class T>
 concept Word = (std::is_arithmetic_v<T> && sizeof(T) <= sizeof(uint64_t)) || std::is_enum_v<T> ||
                std::is_function_v<std::remove_pointer_t<T>>;
 
@@ -116,6 +130,8 @@ consteval TreeForm form_of() {
                 "pointer, or leave the pointer out of the struct's fields()");
   if constexpr (is_tree_leaf<T>) {
     return TreeForm::leaf;
+  } else if constexpr (is_buffers<T>) {
+    return TreeForm::buffers;
   } else if constexpr (container_of<T> != Container::none) {
     return form_of_container<T>();
   } else if constexpr (Word<T>) {
@@ -296,10 +312,25 @@ void walk_container(T& tree, TreeVisitor& visitor) {
 }
 
 template <class T>
+T& tree_of(Buffers<T>& buffers) {
+  return buffers;
+}
+
+template <class T>
+void walk_buffers(Buffers<T>& tree, TreeVisitor& visitor) {
+  visitor.begin(kType<Buffers<T>>, 0);
+  visitor.enter_buffers();
+  walk(tree_of(tree), visitor);
+  visitor.leave_buffers();
+}
+
+template <class T>
 void walk_plain(T& tree, TreeVisitor& visitor) {
   constexpr TreeForm form = form_of<T>();
   if constexpr (form == TreeForm::leaf) {
     visitor.leaf(&tree, kType<T>);
+  } else if constexpr (form == TreeForm::buffers) {
+    walk_buffers(tree, visitor);
   } else if constexpr (kIsStatic<T>) {
     visitor.fixed(static_value(tree));
   } else if constexpr (container_of<T> != Container::none) {
@@ -381,11 +412,27 @@ TreeKey structure_of(const T& tree, FunctionRef<void(const Leaf&)> visit) {
   return visitor.finish();
 }
 
+// Calls visit(path, leaf, is_buffer) for each leaf.
+template <class Leaf>
+struct LeafRoleVisitor final : PathVisitor {
+  explicit LeafRoleVisitor(FunctionRef<void(std::string_view, Leaf&, bool)> each) : visit(each) {}
+  void leaf(void* leaf, const TreeType& type) override {
+    visit(path(), leaf_as<Leaf>(leaf, type), in_buffers());
+  }
+  FunctionRef<void(std::string_view, Leaf&, bool)> visit;
+};
+
 // Calls visit(path, leaf) for each leaf, in the order of declaration; maps are sorted by key. The
 // leaves are const if the tree is. TypeError if one is not a Leaf.
 template <class Leaf, class T>
 void for_each_leaf(T& tree, FunctionRef<void(std::string_view, LeafOf<Leaf, T>&)> visit) {
   NamedLeafVisitor<Leaf> visitor(visit);
+  walk_tree(tree, visitor);
+}
+template <class Leaf, class T>
+void for_each_leaf_and_role(
+    T& tree, FunctionRef<void(std::string_view, LeafOf<Leaf, T>&, bool)> visit) {
+  LeafRoleVisitor<Leaf> visitor(visit);
   walk_tree(tree, visitor);
 }
 

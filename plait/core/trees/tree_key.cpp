@@ -19,6 +19,7 @@ size_t child_count(const TreeType& type, uint64_t word) {
     case TreeForm::map: return 2 * word;
     case TreeForm::optional: return word;
     case TreeForm::variant: return word < type.count ? 1 : 0;  // it may be valueless_by_exception
+    case TreeForm::buffers: return 1;
     case TreeForm::leaf:
     case TreeForm::value:
     case TreeForm::text:
@@ -183,7 +184,8 @@ std::string TreeKeyReader::text() const {
     case TreeForm::opaque: return key_.opaque_[opaque_position_]->text();
     case TreeForm::leaf:
     case TreeForm::record:
-    case TreeForm::tuple: break;
+    case TreeForm::tuple:
+    case TreeForm::buffers: break;
   }
   return std::string(type->name);
 }

@@ -20,6 +20,11 @@ class TreeVisitor {
   virtual void fixed(const StaticValue&) {}  // a static value
   virtual void key(const StaticValue&) {}    // before each value of a map
 
+  // True for leaves in a Buffers (tree.h).
+  bool in_buffers() const { return buffers_around_ > 0; }
+  void enter_buffers() { ++buffers_around_; }
+  void leave_buffers() { --buffers_around_; }
+
   // Called around each part that has a name or a number, if wants_names(); pop receives what
   // push returned.
   bool wants_names() const { return asks_for_names_; }
@@ -33,6 +38,7 @@ class TreeVisitor {
 
  private:
   const bool asks_for_names_;
+  int buffers_around_ = 0;
 };
 
 namespace trees {

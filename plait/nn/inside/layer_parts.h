@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "plait/tensor/tensor.h"
 
@@ -21,6 +22,14 @@ Weights weights_of(const Tensor& key, const Shape& shape, std::optional<Dim> out
 // ValueError for a negative size.
 void expect_sizes(std::span<const int64_t> sizes, std::string_view what);
 void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what);
+
+// One of three functions, by the number of spatial dimensions.
+template <size_t rank, class... Arguments>
+Tensor of_rank(Tensor (*one)(Arguments...), Tensor (*two)(Arguments...),
+               Tensor (*three)(Arguments...), const std::type_identity_t<Arguments>&... arguments) {
+  static_assert(rank >= 1 && rank <= 3);
+  return (rank == 1 ? one : rank == 2 ? two : three)(arguments...);
+}
 
 // The operations take an empty tensor for a missing weight.
 Tensor or_empty(const std::optional<Tensor>& tensor);

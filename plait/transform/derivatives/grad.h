@@ -36,10 +36,11 @@ auto take(const F& f, const GradOptions& options, std::bool_constant<has_aux>,
           std::tuple<Arguments...> arguments) {
   Pullback pullback;
   const auto begin = [&](auto index) {
-    for_each_leaf(std::get<index>(arguments), [&](std::string_view path, Tensor& leaf) {
-      check_argument(leaf, path, index, options);
-      leaf = pullback.begin(leaf);
-    });
+    const auto follow = [&](std::string_view path, Tensor& leaf, bool is_buffer) {
+      if (!is_buffer) check_argument(leaf, path, index, options);
+      leaf = is_buffer ? pullback.begin_constant(leaf) : pullback.begin(leaf);
+    };
+    for_each_leaf_and_role(std::get<index>(arguments), follow);
   };
   (begin(std::integral_constant<size_t, wanted>()), ...);
   auto result = std::apply(f, arguments);

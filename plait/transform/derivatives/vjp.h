@@ -6,7 +6,7 @@
 //   auto [z, dz] = jvp([](Tensor x) { return sin(x); }, std::tuple(x), std::tuple(dx));
 //
 // Arguments and results are trees of tensors (core/trees/tree.h). A leaf that is neither real nor
-// complex has no derivative; an empty tensor takes its place.
+// complex has no derivative; an empty tensor takes its place. So it is with a buffer's cotangent.
 #pragma once
 
 #include <memory>
@@ -32,6 +32,7 @@ class Pullback {
   Pullback& operator=(Pullback&&) noexcept = default;
 
   Tensor begin(const Tensor& argument);
+  Tensor begin_constant(const Tensor& argument);  // its cotangent is an empty tensor
   Tensor finish(const Tensor& result);        // once for each result
   Tensor passed(const Tensor& result) const;  // a result without a cotangent (aux)
   void close();
@@ -49,6 +50,7 @@ class Pullback {
  private:
   LevelPtr level_;
   std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
+  std::vector<bool> is_constant_;
   std::vector<OperandType> arguments_;
   std::vector<Origin> results_;
   std::vector<OperandType> result_types_;
@@ -84,13 +86,21 @@ struct Pull {
   }
 };
 
+namespace pullbacks {
+
+enum class OfBuffers { none, cotangents };
+
 template <class F, class... Arguments>
-auto vjp(const F& f, const Arguments&... arguments) {
+auto take(OfBuffers of_buffers, const F& f, const Arguments&... arguments) {
   using All = std::tuple<Arguments...>;
   auto pullback = std::make_shared<Pullback>();
   All all(arguments...);
-  auto value =
-      std::apply(f, map_leaves(all, [&](const Tensor& leaf) { return pullback->begin(leaf); }));
+  All followed = all;
+  for_each_leaf_and_role(followed, [&](std::string_view, Tensor& leaf, bool is_buffer) {
+    const bool is_constant = is_buffer && of_buffers == OfBuffers::none;
+    leaf = is_constant ? pullback->begin_constant(leaf) : pullback->begin(leaf);
+  });
+  auto value = std::apply(f, std::move(followed));
   value = map_leaves(std::move(value), [&](const Tensor& leaf) { return pullback->finish(leaf); });
   pullback->close();
   using Result = decltype(value);
@@ -98,8 +108,15 @@ auto vjp(const F& f, const Arguments&... arguments) {
   return std::pair{std::move(value), Pull<Result, All>{pullback, std::move(all)}};
 }
 
-// The linearisation of a function at a point: maps the arguments' tangents to the result's tangent
-// without running the function again.
+}  // namespace pullbacks
+
+template <class F, class... Arguments>
+auto vjp(const F& f, const Arguments&... arguments) {
+  return pullbacks::take(pullbacks::OfBuffers::none, f, arguments...);
+}
+
+// The linearisation of a function at a point: maps the arguments' tangents, those of buffers too, to
+// the result's tangent without running the function again.
 template <class Result, class... Arguments>
 struct Linear {
   std::shared_ptr<Pullback> pullback;
@@ -113,7 +130,7 @@ struct Linear {
 // Returns the result, and the linear function of tangents.
 template <class F, class... Arguments>
 auto linearize(const F& f, const Arguments&... arguments) {
-  auto [value, pull] = vjp(f, arguments...);
+  auto [value, pull] = pullbacks::take(pullbacks::OfBuffers::cotangents, f, arguments...);
   using Result = decltype(value);
   Linear<Result, Arguments...> linear{pull.pullback, without_tensors(value)};
   return std::pair{std::move(value), std::move(linear)};
@@ -136,7 +153,9 @@ void check(std::span<const Tensor> values, std::span<const Tensor> derivatives);
 template <class F, class... Arguments>
 auto linear_transpose(const F& f, const Arguments&... arguments) {
   const std::tuple all(arguments...);
-  const auto at_zero = [&](const auto&... zeros) { return vjp(f, zeros...).second; };
+  const auto at_zero = [&](const auto&... zeros) {
+    return pullbacks::take(pullbacks::OfBuffers::cotangents, f, zeros...).second;
+  };
   auto pull = std::apply(at_zero,
                          map_leaves(all, [](const Tensor& x) { return linearity::zeros_like(x); }));
   if (!linearity::is_staging()) {

@@ -1,4 +1,4 @@
-#include "plait/nn/transformer.h"
+#include "plait/nn/sequences/transformer.h"
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/rearrange.h"

@@ -1,4 +1,4 @@
-// Layers one after the other, and the mode of all layers of a model.
+// The mode of a model: training or not.
 #pragma once
 
 #include <optional>
@@ -9,40 +9,16 @@
 #include <utility>
 
 #include "plait/core/trees/reflect.h"
-#include "plait/tensor/tensor.h"
+#include "plait/core/trees/tree.h"
 
 namespace plait::nn {
 
-// Calls each layer, or function of a tensor, with the result of the one before:
-//
-//   auto net = nn::Sequential{nn::Linear::init(keys[0], 784, 128), relu,
-//                             nn::Linear::init(keys[1], 128, 10)};
-//
-// The paths of its tensors begin with "layers.0.". A call that is not const may change the layers,
-// as that of BatchNorm does.
-template <class... Layers>
-struct Sequential {
-  std::tuple<Layers...> layers;
-
-  Sequential(Layers... given) : layers(std::move(given)...) {}  // NOLINT
-  static constexpr auto fields() {
-    return plait::fields<Sequential>("layers", &Sequential::layers);
-  }
-
-  Tensor operator()(const Tensor& x) { return run(layers, x); }
-  Tensor operator()(const Tensor& x) const { return run(layers, x); }
-
- private:
-  static Tensor run(auto& layers, Tensor x) {
-    std::apply([&](auto&... layer) { ((x = layer(x)), ...); }, layers);
-    return x;
-  }
-};
-
 template <class T>
 void set_training(T& part, bool training) {
-  if constexpr (std::is_same_v<T, Tensor>) {
+  if constexpr (is_tree_leaf<T>) {
     return;
+  } else if constexpr (trees::is_buffers<T>) {
+    set_training(trees::tree_of(part), training);
   } else if constexpr (reflect::Reflectable<T>) {
     reflect::for_each_field(part, [&](std::string_view name, auto& field) {
       if constexpr (std::is_same_v<std::remove_reference_t<decltype(field)>, bool>) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "plait/nn/layers.h"
+#include "plait/nn/layers/linear_layers.h"
 
 namespace plait::nn {
 

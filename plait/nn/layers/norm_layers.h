@@ -1,4 +1,4 @@
-// Normalisation of batches, groups and rows; LayerNorm is in layers.h.
+// Normalisation of each sample. `init` as in linear_layers.h.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,20 @@
 
 namespace plait::nn {
 
-struct BatchNormOptions {
+struct LayerNormOptions {
+  bool weight = true;
+  bool bias = true;  // ignored without a weight
   double eps = 1e-5;
-  double momentum = 0.1;
-  bool affine = true;               // has a weight and a bias
-  bool track_running_stats = true;  // without them, batches are normalised by their own statistics
   DType dtype = DType::f32;
 };
-// Normalises each channel of [batch, channels, space…] over batch and space: in training by the
-// statistics of the batch, else by the running ones. A call of a layer that is not const updates
-// these in training, so the model is a result of its loss:
-//
-//   value_and_grad([](Net net, const Tensor& x) {
-//     const Tensor loss = mean(square(net(x)));
-//     return std::pair{loss, net};
-//   }, with_aux)
-//
-// Gradients of the running statistics are 0. Weight decay would change them, so it needs an
-// optimizer of the other tensors.
-struct BatchNorm {
+// Normalises the last dimensions to mean 0 and variance 1, then applies weight and bias.
+struct LayerNorm {
+  std::vector<int64_t> sizes;  // of these dimensions
   std::optional<Tensor> weight, bias;
-  std::optional<Tensor> running_mean, running_var;
   double eps = 1e-5;
-  double momentum = 0.1;  // weight of a batch in the running statistics
-  bool training = true;
 
-  static BatchNorm init(int64_t channels, const BatchNormOptions& options = {});
-  Tensor operator()(const Tensor& x);
+  static LayerNorm init(std::vector<int64_t> sizes, const LayerNormOptions& options = {});
+  static LayerNorm init(int64_t size, const LayerNormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
 };
 

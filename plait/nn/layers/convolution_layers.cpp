@@ -1,4 +1,4 @@
-#include "plait/nn/convolution_layers.h"
+#include "plait/nn/layers/convolution_layers.h"
 
 #include <utility>
 
@@ -6,17 +6,9 @@
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/call.h"
 #include "plait/ops/neural/convolution.h"
-#include "plait/ops/neural/pooling.h"
 
 namespace plait::nn {
 namespace {
-
-template <size_t rank, class... Arguments>
-Tensor of_rank(Tensor (*one)(Arguments...), Tensor (*two)(Arguments...),
-               Tensor (*three)(Arguments...), const std::type_identity_t<Arguments>&... arguments) {
-  static_assert(rank >= 1 && rank <= 3);
-  return (rank == 1 ? one : rank == 2 ? two : three)(arguments...);
-}
 
 void expect_groups(int64_t channels, int64_t outputs, int64_t groups) {
   expect_sizes({channels, outputs}, "channels");
@@ -44,10 +36,6 @@ Tensor padded(const Tensor& images, const std::vector<int64_t>& padding, PadMode
   std::vector<PadWidth> widths;
   for (const int64_t width : padding) widths.push_back({width, width});
   return pad(images, widths, mode);
-}
-
-std::optional<PerDimension> stride_of(const std::vector<int64_t>& stride) {
-  return stride.empty() ? std::nullopt : std::optional<PerDimension>(stride);
 }
 
 }  // namespace
@@ -112,35 +100,10 @@ Tensor ConvTranspose<rank>::operator()(const Tensor& images) const {
                         .dilation = dilation});
 }
 
-template <size_t rank>
-Tensor MaxPool<rank>::operator()(const Tensor& images) const {
-  return of_rank<rank>(max_pool1d, max_pool2d, max_pool3d, images, kernel_size,
-                       {.stride = stride_of(stride),
-                        .padding = padding,
-                        .dilation = dilation,
-                        .ceil_mode = ceil_mode});
-}
-
-template <size_t rank>
-Tensor AvgPool<rank>::operator()(const Tensor& images) const {
-  return of_rank<rank>(avg_pool1d, avg_pool2d, avg_pool3d, images, kernel_size,
-                       {.stride = stride_of(stride),
-                        .padding = padding,
-                        .ceil_mode = ceil_mode,
-                        .count_include_pad = count_include_pad});
-}
-
 template struct Conv<1>;
 template struct Conv<2>;
 template struct Conv<3>;
 template struct ConvTranspose<1>;
 template struct ConvTranspose<2>;
 template struct ConvTranspose<3>;
-template struct MaxPool<1>;
-template struct MaxPool<2>;
-template struct MaxPool<3>;
-template struct AvgPool<1>;
-template struct AvgPool<2>;
-template struct AvgPool<3>;
-
 }  // namespace plait::nn

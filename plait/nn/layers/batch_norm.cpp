@@ -1,12 +1,9 @@
-#include "plait/nn/norm_layers.h"
-
-#include <utility>
+#include "plait/nn/layers/batch_norm.h"
 
 #include "plait/core/error.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/call.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/neural/normalization.h"
 
 namespace plait::nn {
@@ -59,41 +56,5 @@ Tensor BatchNorm::operator()(const Tensor& x) {
   return normed.values;
 }
 Tensor BatchNorm::operator()(const Tensor& x) const { return normed_batch(*this, x).values; }
-
-GroupNorm GroupNorm::init(int64_t num_groups, int64_t channels, const GroupNormOptions& options) {
-  const Call call("nn::GroupNorm");
-  expect_sizes({channels}, "channels");
-  expect_not_negative("eps", options.eps);
-  if (num_groups < 1 || channels % num_groups != 0) {
-    throw ValueError("{} channels cannot be divided into {} groups", channels, num_groups);
-  }
-  GroupNorm made{.num_groups = num_groups, .weight = {}, .bias = {}, .eps = options.eps};
-  if (options.affine) {
-    made.weight = ones({channels}, options.dtype);
-    made.bias = zeros({channels}, options.dtype);
-  }
-  return made;
-}
-
-Tensor GroupNorm::operator()(const Tensor& x) const {
-  return group_norm(x, num_groups, or_empty(weight), or_empty(bias), eps);
-}
-
-RMSNorm RMSNorm::init(std::vector<int64_t> sizes, const RMSNormOptions& options) {
-  const Call call("nn::RMSNorm");
-  expect_sizes(sizes, "dimensions");
-  if (options.eps) expect_not_negative("eps", *options.eps);
-  RMSNorm made{.sizes = std::move(sizes), .weight = {}, .eps = options.eps};
-  if (options.weight) made.weight = ones(Shape::of_sizes(made.sizes), options.dtype);
-  return made;
-}
-
-RMSNorm RMSNorm::init(int64_t size, const RMSNormOptions& options) {
-  return init(std::vector{size}, options);
-}
-
-Tensor RMSNorm::operator()(const Tensor& x) const {
-  return rms_norm(x, Shape::of_sizes(sizes), or_empty(weight), eps);
-}
 
 }  // namespace plait::nn

@@ -1,0 +1,70 @@
+// The tensors of a model by name: reading and loading them.
+//
+//   nn::State state = nn::state(model);              // {"0.weight": …}
+//   model = nn::load_state(model, state, {.rename = {{"transformer.*", "*"}}});
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plait/tensor/tensor.h"
+
+namespace plait::nn {
+
+using State = std::map<std::string, Tensor>;
+
+struct LoadOptions {
+  // Maps names of the state to those of the model; the first pattern that matches applies, and its
+  // * stands for the same text in the new name. Without a new name, the tensor is dropped.
+  std::vector<std::pair<std::string, std::optional<std::string>>> rename = {};
+  std::vector<std::string> missing = {};      // patterns of names that the state may lack
+  std::vector<std::string> superfluous = {};  // patterns of names that the model may lack
+};
+
+// A place in a model for a tensor.
+struct Place {
+  std::string name;
+  Tensor* tensor;
+};
+
+// Replaces the tensors by those of the state, converted to their dtypes. ValueError, which changes
+// nothing, unless names and shapes agree.
+void load_places(std::span<const Place> places, const State& state, const LoadOptions& options);
+
+// True if the name matches the pattern, in which * stands for any text and ? for any character.
+bool matches(std::string_view name, std::string_view pattern);
+
+template <class Model>
+std::vector<Place> places_of(Model& model) {
+  std::vector<Place> places;
+  for_each_leaf(model, [&](std::string_view path, Tensor& tensor) {
+    if (tensor) places.push_back({std::string(path), &tensor});
+  });
+  return places;
+}
+
+// The tensors of a model by name, parameters and buffers.
+template <class Model>
+State state(const Model& model) {
+  State found;
+  for_each_leaf(model, [&](std::string_view path, const Tensor& tensor) {
+    if (tensor) found.emplace(path, tensor);
+  });
+  return found;
+}
+
+// The model with the tensors of a state, converted to its dtypes. ValueError unless names and shapes
+// agree: it lists what is missing, superfluous or of another shape.
+template <class Model>
+Model load_state(Model model, const State& state, const LoadOptions& options = {}) {
+  load_places(places_of(model), state, options);
+  return model;
+}
+
+}  // namespace plait::nn

@@ -1,0 +1,107 @@
+// Layers that layers_oracle.py compares with PyTorch's. A case is a name and a function that makes
+// the layer; its tensors and inputs are given by the oracle:
+//
+//   const LayerCases kCases{
+//       layer("linear", [](const Tensor& key) { return nn::Linear::init(key, 3, 4); }),
+//       layer<2>("bilinear", ...),   // two inputs
+//   };
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plait/nn/models/mode.h"
+#include "plait/nn/models/state.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/tensor/tensor.h"
+#include "plait/transform/derivatives/grad.h"
+#include "plait/transform/jit.h"
+
+namespace plait {
+
+using Arrays = std::map<std::string, Array>;
+
+struct LayerCase {
+  std::string name;
+  std::function<void(const Arrays& given, Arrays& results)> run;
+};
+
+// Registers cases.
+struct LayerCases {
+  LayerCases(std::initializer_list<LayerCase> cases);
+};
+const std::vector<LayerCase>& layer_cases();
+
+// Runs all cases: FOLDER/<name>.npz has what is given, FOLDER/<name>.out.npz receives the results.
+void run_layer_cases(const std::string& folder);
+
+namespace layer_checks {
+
+// The entries whose names begin with the prefix, without it, as f64 or integers.
+nn::State tensors_with(const Arrays& given, const std::string& prefix);
+
+// The sum of all results of floating type, each weighted by numbers that all differ.
+Tensor weighted_sum(std::span<const Tensor> results);
+
+template <class Tree>
+void put(Arrays& results, const std::string& prefix, const Tree& tree) {
+  for_each_leaf(tree, [&](std::string_view path, const Tensor& leaf) {
+    if (leaf) results.insert_or_assign(prefix + std::string(path), leaf.array());
+  });
+}
+
+template <size_t count>
+auto inputs_of(const Arrays& given) {
+  return [&]<size_t... i>(std::index_sequence<i...>) {
+    return std::array<Tensor, count>{Tensor(given.at("input" + std::to_string(i)))...};
+  }(std::make_index_sequence<count>());
+}
+
+// Puts the outputs, the state after the call, and the gradients of the parameters and of the first
+// input, each as computed eagerly and by jit.
+template <size_t count, class Layer>
+void run(Layer layer, const Arrays& given, Arrays& results) {
+  const auto inputs = inputs_of<count>(given);
+  layer = nn::load_state(std::move(layer), tensors_with(given, "state."));
+  layer = given.contains("eval") ? nn::eval(std::move(layer)) : nn::train(std::move(layer));
+  const auto called = [](Layer model, const std::array<Tensor, count>& each) {
+    auto output = std::apply([&](const auto&... input) { return model(input...); }, each);
+    return std::pair{std::move(output), std::move(model)};
+  };
+  const auto loss = [called](const std::pair<Layer, Tensor>& varied,
+                             const std::array<Tensor, count>& each) {
+    auto all = each;
+    if (varied.second) all[0] = varied.second;
+    return weighted_sum(tensors_of(called(varied.first, all).first));
+  };
+  const bool follows_input = is_inexact(inputs[0].dtype());
+  const std::pair<Layer, Tensor> varied{layer, follows_input ? inputs[0] : Tensor()};
+  const GradOptions options{.allow_integers = true};
+  const auto [output, after] = called(layer, inputs);
+  put(results, "output", output);
+  put(results, "after.", nn::state(after));
+  const auto gradient = grad(loss, options)(varied, inputs);
+  put(results, "gradient.", nn::state(gradient.first));
+  put(results, "input_gradient", gradient.second);
+  const auto [jitted_output, jitted_after] = jit(called)(layer, inputs);
+  put(results, "jitted.output", jitted_output);
+  put(results, "jitted.after.", nn::state(jitted_after));
+  const auto jitted_gradient = jit(grad(loss, options))(varied, inputs);
+  put(results, "jitted.gradient.", nn::state(jitted_gradient.first));
+}
+
+}  // namespace layer_checks
+
+template <size_t inputs = 1, class Make>
+LayerCase layer(std::string name, Make make) {
+  return {std::move(name), [make](const Arrays& given, Arrays& results) {
+            layer_checks::run<inputs>(make(random::key(0)), given, results);
+          }};
+}
+
+}  // namespace plait
