@@ -41,7 +41,7 @@ REFUSED = [
     ("LinearCrossEntropyLoss", (2, 3), {"softcap": ()}, r"softcap is \(\), expected more than 0"),
     ("LinearCrossEntropyLoss", (2, 3), {"out_features": 3}, "out_features is 3, expected a tuple of sizes"),
     ("AdaptiveLogSoftmaxWithLoss", (8, 20, 5), {}, "cutoffs is 5, expected a list"),
-    ("GRU", (2, 3), {"dropout": None}, "dropout is None, expected 0 to 1"),
+    ("GRU", (2, 3), {"dropout": None}, "dropout is None, expected a number"),
     ("RNN", (2, 3), {"nonlinearity": {}}, "nonlinearity is {}, expected 'tanh' or 'relu'"),
     ("Conv2d", (2, 4, 3), {"padding_mode": {}}, "padding_mode is {}, expected one of"),
     ("ELU", (object(),), {}, "alpha is <object object at .*>, expected a number"),

@@ -147,7 +147,7 @@ class Groups(unittest.TestCase):
     def test_what_is_refused(self):
         model = {"layer": {"weight": pl.ones((2, 2)), "bias": pl.ones(2)}}
         for groups, error, text in (
-                ([{"params": "*.bais", "lr": 0.1}], pl.ValueError, r"SGD: groups\[0\]: '\*.bais' matches no weight; the nearest are layer.bias"),
+                ([{"params": "*.bais", "lr": 0.1}], pl.ValueError, r"SGD: groups\[0\]: no weight matches '\*.bais'[\s\S]*did you mean layer.bias"),
                 ([{"params": "layer.*", "lr": 0.1}, {"params": "*.bias"}], pl.ValueError,
                  r"layer.bias is in two groups: groups\[0\] and groups\[1\]"),
                 ([{"params": "*", "rate": 0.1}], pl.TypeError, r"groups\[0\]: unknown option 'rate'; the options are lr, momentum"),

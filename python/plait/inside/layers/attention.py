@@ -2,8 +2,8 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.layers.checks import function, whole
-from plait.inside.layers.dropped import dropped, expect_probability
+from plait.inside.layers.checks import function, probability, whole
+from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.positions import ALiBi, RoPE
 from plait.inside.layers.first_weights import drawn, fans, uniform_weights
@@ -72,7 +72,7 @@ class MultiheadAttention(Module):
                  batch_first=False, *, key=None, dtype=_core.f32):
         if whole(self, "embed_dim", embed_dim, 1) % whole(self, "num_heads", num_heads, 1):
             raise errors.ValueError(f"nn.MultiheadAttention: {num_heads} heads of an embed_dim of {embed_dim}: it must be a multiple of the heads")
-        expect_probability("MultiheadAttention", dropout)
+        probability(self, "dropout", dropout)
         kdim, vdim = (embed_dim if each is None else each for each in (kdim, vdim))
         whole(self, "kdim", kdim, 1), whole(self, "vdim", vdim, 1)
         keys = _core.random.split_key(drawn(key), 6)
@@ -203,7 +203,7 @@ class Attention(Module):
         head_dim = embed_dim // num_heads if head_dim is None else whole(self, "head_dim", head_dim)
         if window is not None:
             whole(self, "window", window, 1)
-        expect_probability("Attention", dropout)
+        probability(self, "dropout", dropout)
         _expect_positions(positions, num_heads, head_dim)
         if joined and context_dim not in (None, embed_dim):
             raise errors.ValueError.with_hint(f"nn.Attention: a context of {context_dim} beside inputs of {embed_dim} needs weights of its own",

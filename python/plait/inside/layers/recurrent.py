@@ -7,8 +7,8 @@ from typing import NamedTuple
 from plait import _core, errors
 from plait.inside.arrays.dtype_info import result_type
 from plait.inside.arrays.interop import asarray
-from plait.inside.layers.checks import MOST_LAYERS, whole
-from plait.inside.layers.dropped import dropped, expect_probability
+from plait.inside.layers.checks import MOST_LAYERS, probability, whole
+from plait.inside.layers.dropped import dropped
 from plait.inside.layers.first_weights import drawn, uniform_weights
 from plait.inside.transforms.control import scan
 from plait.inside.trees.module import Module, attribute_of
@@ -192,7 +192,7 @@ class _Layers(Module):
         self.num_layers = whole(self, "num_layers", num_layers, 1, MOST_LAYERS)
         if whole(self, "proj_size", proj_size) >= hidden_size:
             raise errors.ValueError(f"nn.{name}: proj_size is {proj_size}, expected 0, for no projection, or less than hidden_size, {hidden_size}")
-        expect_probability(name, dropout)
+        probability(self, "dropout", dropout)
         self.batch_first, self.dropout, self.bidirectional, self.proj_size = batch_first, dropout, bidirectional, proj_size
         shapes = {}
         for layer, suffix in self._places():

@@ -4,9 +4,9 @@ import copy
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.layers.checks import MOST_LAYERS, function, whole
+from plait.inside.layers.checks import MOST_LAYERS, function, probability, whole
 from plait.inside.layers.attention import MultiheadAttention, xavier_weights
-from plait.inside.layers.dropped import dropped, expect_probability
+from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.normalization import LayerNorm
 from plait.inside.layers.first_weights import drawn
@@ -26,7 +26,7 @@ class _Block(Module):
 
     def _set_up(self, attentions, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, key, dtype):
         name = type(self).__name__
-        expect_probability(name, dropout)
+        probability(self, "dropout", dropout)
         whole(self, "dim_feedforward", dim_feedforward)
         keys = _core.random.split_key(drawn(key), 4)
         for place, attention in enumerate(attentions):

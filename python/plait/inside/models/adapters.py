@@ -1,8 +1,8 @@
 """Low-rank adapters of Linear layers."""
 
 from plait import _core
-from plait.inside.layers.checks import whole
-from plait.inside.layers.dropped import dropped, expect_probability
+from plait.inside.layers.checks import probability, whole
+from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.models.quantized import QuantizedLinear
 from plait.inside.models.replaced import replaced
@@ -38,7 +38,7 @@ class LoRALinear(Module):
 
     def _set_up(self, base, rank, alpha, dropout, key):
         whole(self, "rank", rank, 1)
-        expect_probability("LoRALinear", dropout)
+        probability(self, "dropout", dropout)
         outputs, inputs = base.weight.shape
         dtype = base.weight.dtype
         self.base = Buffer(base)

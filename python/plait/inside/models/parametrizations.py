@@ -1,16 +1,14 @@
 """Weights that are computed from others each time they are read: weight_norm, spectral_norm and custom parametrizations. The
 attribute of the layer is computed, so any layer works; names of tensors are PyTorch's, parametrizations.weight.original0."""
 
-import fnmatch
-
 from plait import _core, errors
 from plait.inside.layers.checks import is_number
-from plait.inside.help.names import expect_pattern, nearest
 from plait.inside.models.containers import ModuleDict
 from plait.inside.models.state import owner_of
 from plait.inside.transforms.derivatives import no_grad
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module, copy_of
+from plait.inside.trees.patterns import as_patterns, chosen
 from plait.tree import flatten
 
 
@@ -70,21 +68,17 @@ def remove_parametrizations(model, pattern="*"):
     >>> list(plait.nn.state(plait.nn.remove_parametrizations(layer)))
     ['bias', 'weight']
     """
-    made, found, known = copy_of(model), False, []
-    for path, owner in _modules(made):
-        held = vars(owner).get("parametrizations")
-        for name in held.keys() if held is not None else ():
-            full = f"{path}.{name}" if path else name
-            known.append(full)
-            if fnmatch.fnmatchcase(full, pattern):
-                value, found = held[name].get(), True
-                del held[name]
-                if not len(held):
-                    del owner.parametrizations
-                setattr(owner, name, value)
-    if not found:
-        raise errors.ValueError.with_hint(f"nn.remove_parametrizations: no computed weight matches {pattern!r}",
-                                          f"the computed weights are {known[:8]}" if known else "the model has none")
+    made, what = copy_of(model), "nn.remove_parametrizations"
+    computed = {f"{path}.{name}" if path else name: (owner, name)
+                for path, owner in _modules(made) for name in vars(owner).get("parametrizations", {}).keys()}
+    for path in chosen(what, as_patterns(what, pattern), computed, "computed weight"):
+        owner, name = computed[path]
+        held = owner.parametrizations
+        value = held[name].get()
+        del held[name]
+        if not len(held):
+            del owner.parametrizations
+        setattr(owner, name, value)
     return made
 
 
@@ -95,16 +89,16 @@ def _modules(tree, path=""):
         yield from _modules(child, f"{path}.{name}" if path else str(name))
 
 
+def _matching(what, model, pattern):
+    """(path, tensor) of each tensor of the model whose path matches."""
+    leaves, structure = flatten(model)
+    found = set(chosen(f"nn.{what}", as_patterns(f"nn.{what}", pattern), structure.paths))
+    return [(path, leaf) for path, leaf in zip(structure.paths, leaves) if path in found]
+
+
 def _parametrized(what, model, pattern, make):
-    expect_pattern(f"nn.{what}", pattern)
     made = copy_of(model)
-    leaves, structure = flatten(made)
-    chosen = [(path, leaf) for path, leaf in zip(structure.paths, leaves) if fnmatch.fnmatchcase(path, pattern)]
-    if not chosen:
-        near = nearest(pattern, structure.paths, 0.3)
-        raise errors.ValueError.with_hint(f"nn.{what}: no weight of the model matches {pattern!r}",
-                                          f"did you mean {near}?" if near else f"its tensors are {list(structure.paths)[:8]}")
-    for path, value in chosen:
+    for path, value in _matching(what, made, pattern):
         owner, name = owner_of(what, made, path)
         if "." in name or not isinstance(value, _core.Tensor) or value.dtype.kind not in ("floating", "complex"):
             raise errors.TypeError(f"nn.{what}: {path} is not a weight that is an attribute of a Module")
@@ -141,13 +135,12 @@ def weight_norm(model, pattern="weight", dim=0):
     >>> [(name, value.shape) for name, value in plait.nn.state(layer).items()][1:]
     [('parametrizations.weight.original0', (3, 1)), ('parametrizations.weight.original1', (3, 2))]
     """
-    expect_pattern("nn.weight_norm", pattern)
     if dim is not None and not isinstance(dim, int):
         raise errors.TypeError(f"nn.weight_norm: dim is {dim!r}, expected an integer or None")
     if dim == -1:  # as in PyTorch
         dim = None
-    for path, leaf in zip(flatten(model)[1].paths, flatten(model)[0]):
-        if dim is not None and fnmatch.fnmatchcase(path, pattern) and not -leaf.ndim <= dim < leaf.ndim:
+    for path, leaf in _matching("weight_norm", model, pattern):
+        if dim is not None and not -leaf.ndim <= dim < leaf.ndim:
             raise errors.IndexError(f"nn.weight_norm: dim is {dim}, out of range for {path}, {list(leaf.shape)}")
     return _parametrized("weight_norm", model, pattern, lambda owner, name, value: _WeightNorm(dim))
 

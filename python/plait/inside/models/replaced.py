@@ -1,27 +1,20 @@
 """Layers of a model replaced by others, by their paths."""
 
-import difflib
-import fnmatch
 import functools
 
-from plait import _core, errors
-from plait.inside.help.names import expect_pattern
+from plait import _core
 from plait.inside.trees.module import Module, copy_of
+from plait.inside.trees.patterns import as_patterns, chosen
 
 
 def replaced(what, model, kinds, make, pattern="*"):
     """The model with make(layer, path) in place of each layer of these kinds whose path matches the pattern, or one of several;
     ValueError if there is none."""
-    patterns = tuple(expect_pattern(what, each) for each in (pattern if isinstance(pattern, (list, tuple)) else [pattern]))
     paths = [path for path, _ in _layers(model, kinds, "")]
-    for each in patterns:
-        if not any(fnmatch.fnmatchcase(path, each) for path in paths):
-            names = " or ".join(kind.__name__ for kind in kinds)
-            near = difflib.get_close_matches(each, paths, 3, 0) or ["no such layers"]
-            raise errors.ValueError.with_hint(f"{what}: no {names} matches {each!r}", f"the nearest paths: {', '.join(near)}")
+    found = set(chosen(what, as_patterns(what, pattern), paths, " or ".join(kind.__name__ for kind in kinds)))
 
     def replacement(layer, path):
-        if not any(fnmatch.fnmatchcase(path, each) for each in patterns):
+        if path not in found:
             return layer
         made = make(layer, path)
         return made if layer.training else made.eval()

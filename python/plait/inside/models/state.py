@@ -1,13 +1,13 @@
 """The tensors of a model by name: reading, loading and freezing them."""
 
 import collections
-import fnmatch
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.help.names import expect_pattern, nearest
+from plait.inside.help.names import nearest
 from plait.inside.trees.buffers import Names
 from plait.inside.trees.module import FROZEN, Module, copy_of
+from plait.inside.trees.patterns import as_patterns, chosen, matches
 from plait.tree import flatten
 
 
@@ -35,9 +35,10 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     [6.] : f32[1]
     """
     leaves, structure = flatten(model)
+    missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
     given, wanted = _renamed(state, rename), dict(zip(structure.paths, leaves))
-    absent = [name for name in wanted if name not in given and not _matches(name, missing)]
-    further = [name for name in given if name not in wanted and not _matches(name, superfluous)]
+    absent = [name for name in wanted if name not in given and not matches(name, missing)]
+    further = [name for name in given if name not in wanted and not matches(name, superfluous)]
     given = {name: _own(value) for name, value in given.items() if name in wanted}
     shapes = [name for name, value in given.items() if tuple(value.shape) != tuple(wanted[name].shape)]
     if absent or further or shapes:
@@ -54,14 +55,6 @@ def _loaded(before, value):
     if value is None:
         return before
     return _core.astype(value, asarray(before).dtype)
-
-
-def _patterns(patterns):
-    return [patterns] if isinstance(patterns, str) else list(patterns)
-
-
-def _matches(name, patterns):
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _patterns(patterns))
 
 
 def _renamed(state, rename):
@@ -141,17 +134,8 @@ def unfreeze(model, *patterns):
 
 def _marked(what, model, patterns, change):
     made = copy_of(model)
-    paths, chosen = flatten(made)[1].paths, {}
-    for pattern in patterns or ["*"]:
-        expect_pattern(f"nn.{what}", pattern)
-        found = [path for path in paths if fnmatch.fnmatchcase(path, pattern)]
-        if not found:
-            near = nearest(pattern, paths, 0.3)
-            raise errors.ValueError.with_hint(f"nn.{what}: no tensor of the model matches {pattern!r}",
-                                              f"did you mean {near}?" if near else f"its tensors are {list(paths)[:_MOST]}")
-        chosen.update(dict.fromkeys(found))
     by_owner = {}
-    for path in chosen:
+    for path in chosen(f"nn.{what}", as_patterns(f"nn.{what}", patterns or "*"), flatten(made)[1].paths):
         owner, name = owner_of(what, made, path)
         by_owner.setdefault(id(owner), (owner, []))[1].append(name)
     for owner, names in by_owner.values():

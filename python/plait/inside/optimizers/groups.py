@@ -1,11 +1,9 @@
 """Groups of weights with numbers and options of their own, chosen by patterns over paths."""
 
-import difflib
-import fnmatch
-
 from plait import _core, errors
 from plait.inside.optimizers.numbers import ABOVE_ONE, TINY, is_schedule, number
 from plait.inside.trees.module import Module
+from plait.inside.trees.patterns import as_patterns, chosen, matches
 
 INF = float("inf")
 LIMITS = {"betas": (0.0, 1.0), "alpha": (-INF, INF), "dampening": (-INF, INF), "t0": (-INF, INF), "ns_coefficients": (-INF, INF),
@@ -51,8 +49,7 @@ class Group(Module):
         super().__setattr__(name, value)
 
     def matches(self, path):
-        patterns = [self.params] if isinstance(self.params, str) else self.params
-        return any(fnmatch.fnmatchcase(path, each) for each in patterns)
+        return matches(path, as_patterns("the group", self.params))
 
 
 def set_zero(holder, name, value):
@@ -85,13 +82,7 @@ def expect_group(what, given, allowed, paths):
     """Errors for a group that is not a dict, has patterns that match nothing, or unknown options."""
     if not isinstance(given, dict) or "params" not in given:
         raise errors.TypeError.with_hint(f"{what} is {given!r}, expected a dict with 'params'", _EXAMPLE)
-    patterns = [given["params"]] if isinstance(given["params"], str) else given["params"]
-    if not isinstance(patterns, (list, tuple)) or not all(isinstance(each, str) for each in patterns):
-        raise errors.TypeError.with_hint(f"{what}: params is {patterns!r}, expected a pattern of paths, or a list of them", _EXAMPLE)
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
-            near = difflib.get_close_matches(pattern, paths, n=4, cutoff=0.0)
-            raise errors.ValueError(f"{what}: {pattern!r} matches no weight; the nearest are {', '.join(near)}")
+    chosen(what, as_patterns(f"{what}: params", given["params"]), paths, "weight")
     for each in given.keys() - {"params", *allowed}:
         raise errors.TypeError(f"{what}: unknown option {each!r}; the options are {', '.join(allowed)}")
 

@@ -1,10 +1,8 @@
 """Transformations of transformations: one after another, or each on some of the weights."""
 
-import fnmatch
-
 from plait import _core, errors
-from plait.inside.help.names import nearest
 from plait.inside.optimizers.numbers import pair
+from plait.inside.trees.patterns import as_patterns, chosen, matches
 from plait.inside.transformations.transformation import (Columns, GradientTransformation, State, expect_dict, expect_transformation, set_to_zero,
                                                     update_of)
 
@@ -120,24 +118,14 @@ def _is_pattern(value):
     return isinstance(value, str) and any(each in value for each in "*?[")
 
 
-def matching(what, patterns, paths):
-    """For each path, the first of the patterns that it matches, or None. A pattern that no path matches is an error."""
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
-            near = nearest(pattern, paths, 0.3)
-            raise errors.ValueError(f"{what}: the pattern {pattern!r} matches no weight; the weights are {paths[:8]}"
-                                    + (f"\n  hint: {near!r} is the nearest" if near else ""))
-    return [next((pattern for pattern in patterns if fnmatch.fnmatchcase(path, pattern)), None) for path in paths]
-
-
-def chosen(what, choice, columns, tree):
+def masked_paths(what, choice, columns, tree):
     """For each path, whether a mask has it."""
     choice = choice(tree) if callable(choice) else choice
     if isinstance(choice, bool):
         return [choice] * len(columns.paths)
     if isinstance(choice, str) or isinstance(choice, (list, tuple)) and choice and all(isinstance(each, str) for each in choice):
-        patterns = [choice] if isinstance(choice, str) else list(choice)
-        return [found is not None for found in matching(what, patterns, columns.paths)]
+        found = set(chosen(what, as_patterns(what, choice), columns.paths, "weight"))
+        return [path in found for path in columns.paths]
     found = labels_of(what, choice, columns)
     for path, each in zip(columns.paths, found):
         if not isinstance(each, bool):
@@ -181,11 +169,11 @@ class masked(Composite):  # noqa: N801
 
     def init(self, params):
         columns = Columns(self._name(), params)
-        return State(inner_state=self.inner.init(_parts_of(columns, params, chosen(self._name(), self.mask, columns, params))))
+        return State(inner_state=self.inner.init(_parts_of(columns, params, masked_paths(self._name(), self.mask, columns, params))))
 
     def update(self, updates, state, params=None, **extra):
         columns = Columns(self._name(), updates)
-        are_in = chosen(self._name(), self.mask, columns, updates)
+        are_in = masked_paths(self._name(), self.mask, columns, updates)
         if self.mask_compatible_extra_args:
             extra = {name: _parts_of(columns, value, are_in) if _is_alike(columns, value) else value for name, value in extra.items()}
         some = _parts_of(columns, updates, are_in)
@@ -218,7 +206,8 @@ class partition(Composite):  # noqa: N801
     def _labels(self, columns, tree):
         labels = self.param_labels(tree) if callable(self.param_labels) else self.param_labels
         if isinstance(labels, dict) and any(map(_is_pattern, labels)):
-            found = [labels.get(pattern) for pattern in matching("optim.partition", list(labels), columns.paths)]
+            chosen("optim.partition", list(labels), columns.paths, "weight")
+            found = [next((label for pattern, label in labels.items() if matches(path, (pattern,))), None) for path in columns.paths]
         else:
             found = labels_of("optim.partition", labels, columns)
         for path, label in zip(columns.paths, found):
@@ -271,7 +260,7 @@ def selective_transform(optimizer, *, freeze_mask):
     """
     def labels(params):
         columns = Columns("optim.selective_transform", params)
-        return columns.tree(["freeze" if each else "train" for each in chosen("optim.selective_transform", freeze_mask, columns, params)])
+        return columns.tree(["freeze" if each else "train" for each in masked_paths("optim.selective_transform", freeze_mask, columns, params)])
 
     return partition({"train": optimizer, "freeze": set_to_zero()}, labels)
 
