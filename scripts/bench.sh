@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
 # arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
-# elements (bench/peers/table.py, which alone tries all sizes), and models (bench/models/compare.py), with the time
-# until a step of ViT-base can run.
+# elements (bench/peers/table.py, which alone tries all sizes), models (bench/models/compare.py), with the time until a
+# step of ViT-base can run, and training steps of layers and optimizers (bench/models/training.py).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -25,4 +25,6 @@ if (($# == 0)); then
     "$python" bench/models/compare.py --json build/bench/models.json
   PYTHONPATH=build/bench/python step "Time until a step of ViT-base can run" \
     "$python" bench/models/bench_plait.py vit_train --first
+  PYTHONPATH=build/bench/python step 'Training steps, compared with PyTorch and JAX' \
+    "$python" bench/models/training.py
 fi

@@ -198,6 +198,31 @@ class Slices(unittest.TestCase):
                 for a, b in zip(leaves(gradient), leaves(wanted[1])):
                     np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
+    def test_models_that_change_go_from_slice_to_slice(self):
+        model = pl.nn.Sequential(pl.nn.Linear(3, 4, key=pl.random.key(1)), pl.nn.BatchNorm1d(4))
+        x = pl.random.normal(pl.random.key(2), (12, 3))
+
+        def loss(model, x):
+            return pl.mean(model(x) ** 3), model
+
+        step = pl.value_and_grad(loss, has_aux=True)
+        after, losses, gradients = model, [], []
+        for i in range(3):
+            (value, after), gradient = step(after, x[4 * i:4 * i + 4])
+            losses.append(value.item())
+            gradients.append(leaves(gradient))
+        for run in (each(optim.microbatches(3, changes_model=True)(step)) for each in (lambda f: f, pl.jit)):
+            (value, found), gradient = run(model, x)
+            self.assertAlmostEqual(value.item(), sum(losses) / 3, places=5)
+            self.assertEqual(found[1].num_batches_tracked.item(), 3)
+            np.testing.assert_allclose(found[1].running_var, after[1].running_var, rtol=1e-5)
+            for each, wanted in zip(leaves(gradient), zip(*gradients)):
+                np.testing.assert_allclose(each, sum(map(np.asarray, wanted)) / 3, rtol=1e-4, atol=1e-6)
+        with self.assertRaisesRegex(pl.TypeError, r"num_batches_tracked. is i64, which has no mean[\s\S]*changes_model"):
+            optim.microbatches(3)(step)(model, x)
+        with self.assertRaisesRegex(pl.TypeError, "has_aux=True"):
+            optim.microbatches(3, changes_model=True)(pl.value_and_grad(lambda model, x: pl.mean(x)))(model, x)
+
     def test_bad_batches(self):
         with self.assertRaisesRegex(pl.ValueError, "the batch of 12 cannot be cut into 5 equal slices"):
             optim.microbatches(5)(pl.grad(loss_of))(model_of(), X)
