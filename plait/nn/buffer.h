@@ -5,8 +5,8 @@
 
 namespace plait::nn {
 
-// A tensor without a gradient, which optimizers leave alone: what a layer notes between calls, such
-// as running statistics. It is a Tensor:
+// A tensor that is not trained, such as the running statistics that a layer notes between calls: its
+// gradient is 0, without being computed, and optimizers leave it alone. It is a Tensor:
 //
 //   struct Counter {
 //     nn::Buffer calls = zeros({});

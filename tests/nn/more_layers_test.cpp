@@ -145,16 +145,15 @@ TEST(MoreLayers, DropoutDropsInTraining) {
 TEST(MoreLayers, LayersOneAfterTheOther) {
   nn::Sequential net{nn::Linear::init(kKey, 4, 3), relu, nn::BatchNorm::init(3), nn::Dropout{0.5},
                      [](const Tensor& x) { return x * 2; }};
-  const std::vector<std::string> paths{"layers.0.weight",       "layers.0.bias",
-                                       "layers.2.weight",       "layers.2.bias",
-                                       "layers.2.running_mean", "layers.2.running_var"};
+  const std::vector<std::string> paths{"0.weight", "0.bias",         "2.weight",
+                                       "2.bias",   "2.running_mean", "2.running_var"};
   EXPECT_EQ(leaf_paths(net), paths);
   const Tensor x = random::normal(kKey, {5, 4});
   net(x);
-  EXPECT_GT(max(absolute(*std::get<2>(net.layers).running_mean)).item<double>(), 0);
+  EXPECT_GT(max(absolute(*std::get<2>(net).running_mean)).item<double>(), 0);
   const auto still = nn::eval(net);
-  const auto& norm = std::get<2>(still.layers);
-  const Tensor expected = norm(relu(std::get<0>(still.layers)(x))) * 2;
+  const auto& norm = std::get<2>(still);
+  const Tensor expected = norm(relu(std::get<0>(still)(x))) * 2;
   EXPECT_EQ(difference(still(x), expected), 0);
   const auto run = jit([](const decltype(net)& net, const Tensor& x) { return net(x); });
   EXPECT_LT(difference(run(still, x), expected), 1e-6);

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
+#include "plait/ops/arrays/create.h"
 
 namespace plait::nn {
 namespace {
@@ -22,6 +23,12 @@ namespace {
 }
 
 }  // namespace
+
+Tensor placeholder_of(const Tensor& tensor) {
+  Shape shape = tensor.shape();
+  shape.append(0);
+  return zeros(shape, tensor.dtype());
+}
 
 std::vector<Place> chosen_places(std::string_view function, std::span<const Place> places,
                                  std::span<const std::string> patterns) {

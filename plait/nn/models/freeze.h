@@ -13,13 +13,16 @@
 
 namespace plait::nn {
 
+// A tensor without elements: of the shape [sizes…, 0], so that vmap still finds the axes.
+Tensor placeholder_of(const Tensor& tensor);
+
 // A model, some of whose parameters are frozen. It is called like the model:
 //
 //   auto model = nn::freeze(classifier, {"encoder.*"});
 //   auto [loss, gradients] = value_and_grad(loss_of)(model, batch);   // gradients of the others
 template <class Model>
 struct Frozen {
-  Model trained;                                 // with empty tensors in place of the frozen ones
+  Model trained;                         // with placeholders instead of the frozen tensors
   std::map<std::string, Buffer> frozen;  // by name
 
   // The model with all of its tensors.
@@ -45,7 +48,7 @@ struct Frozen {
     auto result = model(arguments...);
     for_each_leaf(model, [&](std::string_view path, Tensor& tensor) {
       if (const auto found = frozen.find(std::string(path)); found != frozen.end()) {
-        found->second = std::exchange(tensor, Tensor());
+        found->second = std::exchange(tensor, placeholder_of(tensor));
       }
     });
     trained = std::move(model);
@@ -63,7 +66,7 @@ template <class Model>
 Frozen<Model> freeze(Model model, const std::vector<std::string>& patterns = {"*"}) {
   Frozen<Model> made{.trained = std::move(model), .frozen = {}};
   for (const Place& place : chosen_places("nn::freeze", places_of(made.trained), patterns)) {
-    made.frozen.emplace(place.name, std::exchange(*place.tensor, Tensor()));
+    made.frozen.emplace(place.name, std::exchange(*place.tensor, placeholder_of(*place.tensor)));
   }
   return made;
 }

@@ -95,7 +95,6 @@ Pullback::~Pullback() {
 
 Tensor Pullback::begin(const Tensor& argument) {
   begin_constant(argument);
-  is_constant_.back() = false;
   if (!has_tangent(argument)) return argument;
   Tensor followed = begin_following(argument, level_);
   leaves_.back() = followed.derivation()->origin.node;
@@ -105,7 +104,6 @@ Tensor Pullback::begin(const Tensor& argument) {
 Tensor Pullback::begin_constant(const Tensor& argument) {
   arguments_.emplace_back(argument);
   leaves_.emplace_back();
-  is_constant_.push_back(true);
   return argument;
 }
 
@@ -137,8 +135,7 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   std::vector<Tensor> given;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     Tensor cotangent = leaves_[i] ? sweep.at(*leaves_[i]) : Tensor();
-    if (!cotangent && !is_constant_[i]) cotangent = zeros_of(arguments_[i]);
-    given.push_back(std::move(cotangent));
+    given.push_back(cotangent ? std::move(cotangent) : zeros_of(arguments_[i]));
   }
   return given;
 }

@@ -6,7 +6,8 @@
 //   auto [z, dz] = jvp([](Tensor x) { return sin(x); }, std::tuple(x), std::tuple(dx));
 //
 // Arguments and results are trees of tensors (core/trees/tree.h). A leaf that is neither real nor
-// complex has no derivative; an empty tensor takes its place. So it is with a buffer's cotangent.
+// complex has no derivative; an empty tensor takes its place. The cotangent of a
+// buffer (Buffers) is 0: it is not computed, and takes no memory.
 #pragma once
 
 #include <memory>
@@ -32,7 +33,7 @@ class Pullback {
   Pullback& operator=(Pullback&&) noexcept = default;
 
   Tensor begin(const Tensor& argument);
-  Tensor begin_constant(const Tensor& argument);  // its cotangent is an empty tensor
+  Tensor begin_constant(const Tensor& argument);  // its cotangent is 0
   Tensor finish(const Tensor& result);        // once for each result
   Tensor passed(const Tensor& result) const;  // a result without a cotangent (aux)
   void close();
@@ -50,7 +51,6 @@ class Pullback {
  private:
   LevelPtr level_;
   std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
-  std::vector<bool> is_constant_;
   std::vector<OperandType> arguments_;
   std::vector<Origin> results_;
   std::vector<OperandType> result_types_;

@@ -140,6 +140,32 @@ TEST(Tree, ALeafIsATree) {
   EXPECT_EQ(leaf_count(7), 0u);
 }
 
+TEST(Tree, BuffersAreTheirTreeAndMarkItsLeaves) {
+  struct Inner {
+    Leaf weight;
+    Buffers<Leaf> statistic;
+  };
+  struct Outer {
+    Inner own;
+    Buffers<Inner> frozen;
+    std::vector<Buffers<Leaf>> several;
+  };
+  Outer tree{.own = {{1}, Leaf{2}}, .frozen = Inner{{3}, Leaf{4}}, .several = {Leaf{5}}};
+  EXPECT_EQ(tree.frozen.weight.id, 3);
+  std::string found;
+  trees::for_each_leaf_and_role<Leaf>(tree, [&](std::string_view path, Leaf& leaf, bool buffer) {
+    found += fmt::format("{} {}{}\n", path, leaf.id, buffer ? " buffer" : "");
+    leaf.id *= 10;
+  });
+  EXPECT_EQ(found,
+            "own.weight 1\nown.statistic 2 buffer\nfrozen.weight 3 buffer\n"
+            "frozen.statistic 4 buffer\nseveral.0 5 buffer\n");
+  EXPECT_EQ(tree.frozen.statistic.id, 40);
+  const Inner inner{{1}, Leaf{2}};
+  EXPECT_NE(key_of(inner), key_of(Buffers<Inner>(inner))) << "grad treats them differently";
+  EXPECT_EQ(key_of(Buffers<Inner>(inner)), key_of(tree.frozen));
+}
+
 TEST(Tree, NamesThatCouldMisleadAreQuoted) {
   const std::map<std::string, std::map<std::string, Leaf>> tree{
       {"a", {{"b.c", {}}, {"", {}}}}, {"a.b", {{"c", {}}}}, {"say \"hi\"", {{"\\", {}}}}};
