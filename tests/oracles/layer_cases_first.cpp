@@ -16,17 +16,14 @@ constexpr DType kF64 = DType::f64;
 using nn::Sequential;
 
 const LayerCases kCases{
-    layer("linear",
-          [](const Tensor& key) { return nn::Linear::init(key, 3, 4, {.dtype = kF64}); }),
+    layer("linear", [](const Tensor& key) { return nn::Linear::init(key, 3, 4, {.dtype = kF64}); }),
     layer("linear_without_bias",
           [](const Tensor& key) {
             return nn::Linear::init(key, 3, 4, {.bias = false, .dtype = kF64});
           }),
     layer("embedding", [](const Tensor& key) { return nn::Embedding::init(key, 5, 3, kF64); }),
-    layer("layer_norm",
-          [](const Tensor&) { return nn::LayerNorm::init({3, 4}, {.dtype = kF64}); }),
-    layer("group_norm",
-          [](const Tensor&) { return nn::GroupNorm::init(2, 4, {.dtype = kF64}); }),
+    layer("layer_norm", [](const Tensor&) { return nn::LayerNorm::init({3, 4}, {.dtype = kF64}); }),
+    layer("group_norm", [](const Tensor&) { return nn::GroupNorm::init(2, 4, {.dtype = kF64}); }),
     layer("rms_norm", [](const Tensor&) { return nn::RMSNorm::init(4, {.dtype = kF64}); }),
     layer("conv1d",
           [](const Tensor& key) {
@@ -36,8 +33,7 @@ const LayerCases kCases{
     layer("conv2d_reflect",
           [](const Tensor& key) {
             return nn::Conv2d::init(
-                key, 3, 4, 3,
-                {.padding = {2, 1}, .padding_mode = PadMode::reflect, .dtype = kF64});
+                key, 3, 4, 3, {.padding = {2, 1}, .padding_mode = PadMode::reflect, .dtype = kF64});
           }),
     layer("conv3d",
           [](const Tensor& key) {
@@ -46,12 +42,9 @@ const LayerCases kCases{
           }),
     layer("conv_transpose2d",
           [](const Tensor& key) {
-            return nn::ConvTranspose2d::init(key, 4, 6, {3, 2},
-                                             {.stride = 2,
-                                              .padding = 1,
-                                              .output_padding = {1, 0},
-                                              .groups = 2,
-                                              .dtype = kF64});
+            return nn::ConvTranspose2d::init(
+                key, 4, 6, {3, 2},
+                {.stride = 2, .padding = 1, .output_padding = {1, 0}, .groups = 2, .dtype = kF64});
           }),
     layer("sequential",
           [](const Tensor& key) {

@@ -8,9 +8,9 @@
 //   Model sum = trees::map_leaves<Leaf>(add, model, gradient);
 //   cache[key_of(model)]
 //
-// For tensors (tensor/tensor.h), <Leaf> is omitted. Leaves in a Buffers are no parameters: gradients
-// and optimizers leave them out. Only one function is compiled to traverse the trees of a type:
-// `walk`, which reports each part to a TreeVisitor.
+// For tensors (tensor/tensor.h), <Leaf> is omitted. Leaves in a Buffers are no parameters:
+// gradients and optimizers leave them out. Only one function is compiled to traverse the trees of a
+// type: `walk`, which reports each part to a TreeVisitor.
 #pragma once
 
 #include <algorithm>
@@ -430,8 +430,8 @@ void for_each_leaf(T& tree, FunctionRef<void(std::string_view, LeafOf<Leaf, T>&)
   walk_tree(tree, visitor);
 }
 template <class Leaf, class T>
-void for_each_leaf_and_role(
-    T& tree, FunctionRef<void(std::string_view, LeafOf<Leaf, T>&, bool)> visit) {
+void for_each_leaf_and_role(T& tree,
+                            FunctionRef<void(std::string_view, LeafOf<Leaf, T>&, bool)> visit) {
   LeafRoleVisitor<Leaf> visitor(visit);
   walk_tree(tree, visitor);
 }

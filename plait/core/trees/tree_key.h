@@ -23,9 +23,9 @@ enum class TreeForm {
   optional,
   variant,
   buffers,  // a tree whose leaves are no parameters
-  value,   // a static value that fits in a word: a number, bool, enumerator, or function address
-  text,    // a static string
-  opaque,  // any other static value, compared with its ==
+  value,    // a static value that fits in a word: a number, bool, enumerator, or function address
+  text,     // a static string
+  opaque,   // any other static value, compared with its ==
 };
 
 // A type that occurs in trees. There is one object for each type, so its address identifies the

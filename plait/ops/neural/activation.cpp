@@ -150,6 +150,7 @@ Tensor gelu(const Tensor& x, Gelu kind) {
     throw TypeError("gelu: expected real numbers").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     if (kind == Gelu::exact) return 0.5 * y * (erf(y * (1 / std::numbers::sqrt2)) + 1);
+    if (kind == Gelu::fast) return y * sigmoid(1.702 * y);
     const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     const Tensor z = clip(y, -20, 20);  // outside, tanh is ±1, and the cube might overflow
     return 0.5 * y * (tanh(scale * z * (square(z) * 0.044715 + 1)) + 1);

@@ -34,8 +34,8 @@ class Pullback {
 
   Tensor begin(const Tensor& argument);
   Tensor begin_constant(const Tensor& argument);  // its cotangent is 0
-  Tensor finish(const Tensor& result);        // once for each result
-  Tensor passed(const Tensor& result) const;  // a result without a cotangent (aux)
+  Tensor finish(const Tensor& result);            // once for each result
+  Tensor passed(const Tensor& result) const;      // a result without a cotangent (aux)
   void close();
 
   // Returns the cotangents of the arguments; zeros for arguments that no result depends on. With
@@ -115,8 +115,8 @@ auto vjp(const F& f, const Arguments&... arguments) {
   return pullbacks::take(pullbacks::OfBuffers::none, f, arguments...);
 }
 
-// The linearisation of a function at a point: maps the arguments' tangents, those of buffers too, to
-// the result's tangent without running the function again.
+// The linearisation of a function at a point: maps the arguments' tangents, those of buffers too,
+// to the result's tangent without running the function again.
 template <class Result, class... Arguments>
 struct Linear {
   std::shared_ptr<Pullback> pullback;

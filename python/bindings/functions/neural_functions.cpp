@@ -15,7 +15,8 @@
 namespace plait::python {
 
 template <>
-inline constexpr std::array kChoices<Gelu> = {std::string_view("none"), std::string_view("tanh")};
+inline constexpr std::array kChoices<Gelu> = {std::string_view("none"), std::string_view("tanh"),
+                                              std::string_view("fast")};
 template <>
 inline constexpr std::array kChoices<BagMode> = {std::string_view("sum"), std::string_view("mean"),
                                                  std::string_view("max")};
@@ -90,7 +91,8 @@ void bind_activations(nb::module_& m) {
       arg("threshold"), arg("value"));
   add_functions<Tensor(T, Gelu)>(
       m,
-      {{"gelu", gelu, "x times the normal distribution function of x; approximate: none, tanh."}},
+      {{"gelu", gelu,
+        "x times the normal distribution function of x; approximate: none, tanh, fast."}},
       arg("x"), arg("approximate") = "none");
   add_functions<Tensor(T, int64_t)>(
       m,

@@ -112,7 +112,7 @@ REFUSED = [
     ("CELU", (0,), {}, "alpha is 0, expected a number above 0"),
     ("ELU", (NAN,), {}, "alpha is nan"),
     ("LeakyReLU", (None,), {}, "negative_slope is None, expected a number"),
-    ("GELU", ("fast",), {}, "approximate is 'fast', expected one of none, tanh"),
+    ("GELU", ("quick",), {}, "approximate is 'quick', expected one of none, tanh, fast"),
     ("Softplus", (0,), {}, "beta is 0"),
     ("Softshrink", (-1,), {}, "lambd is -1"),
     ("Hardtanh", (1, 1), {}, "min_val is 1 and max_val 1, expected min_val below max_val"),

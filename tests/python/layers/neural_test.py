@@ -212,6 +212,7 @@ class Activations(unittest.TestCase):
         x = draw(4, 6) * 3
         for result, expected in (
             (plait.gelu(x), F.gelu(t(x))), (plait.gelu(x, "tanh"), F.gelu(t(x), approximate="tanh")),
+            (plait.gelu(x, "fast"), t(x) * torch.sigmoid(1.702 * t(x))),
             (plait.leaky_relu(x, negative_slope=0.2), F.leaky_relu(t(x), 0.2)), (plait.elu(x, 0.5), F.elu(t(x), 0.5)),
             (plait.hardtanh(x, -2, 0.5), F.hardtanh(t(x), -2, 0.5)), (plait.threshold(x, 0.5, otherwise=9), F.threshold(t(x), 0.5,
                                                                                                                         9)),

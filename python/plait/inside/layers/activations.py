@@ -180,14 +180,14 @@ class CELU(Module):
 
 
 class GELU(Module):
-    """x · Φ(x), where Φ is the normal distribution function, exact or with approximate="tanh".
+    """x · Φ(x), where Φ is the normal distribution function, exact, or approximated: "tanh", or "fast", x · sigmoid(1.702 x).
 
     >>> plait.nn.GELU()(plait.tensor([-2.0, 0.0, 2.0]))
     [-0.04550028  0.          1.9544997 ] : f32[3]
     """
 
     def __init__(self, approximate="none"):
-        self.approximate = one_of(self, "approximate", approximate, ("none", "tanh"))
+        self.approximate = one_of(self, "approximate", approximate, ("none", "tanh", "fast"))
 
     def __call__(self, input):
         return _core.gelu(input, self.approximate)
