@@ -338,8 +338,13 @@ void walk_plain(T& tree, TreeVisitor& visitor) {
   } else {
     visitor.begin(kType<T>, 0);
     if constexpr (form == TreeForm::record) {
-      reflect::for_each_field(
-          tree, [&](std::string_view name, auto& field) { walk_part(name, field, visitor); });
+      reflect::for_each_field(tree, [&](std::string_view name, auto& field) {
+        if (name.empty()) {
+          walk(field, visitor);
+        } else {
+          walk_part(name, field, visitor);
+        }
+      });
     }
   }
 }

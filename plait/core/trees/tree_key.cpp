@@ -160,7 +160,9 @@ std::string TreeKeyReader::path() const {
   TreePath path;
   for (const Parent& parent : parents_) {
     switch (parent.type->form) {
-      case TreeForm::record: path.push(parent.type->fields[parent.child]); break;
+      case TreeForm::record:
+        if (const auto name = parent.type->fields[parent.child]; !name.empty()) path.push(name);
+        break;
       case TreeForm::tuple:
       case TreeForm::sequence: path.push(parent.child); break;
       case TreeForm::map:

@@ -226,6 +226,25 @@ class Extended : public Hidden {
   Leaf bias_{2};
 };
 
+struct Recurrent {
+  std::map<std::string, Leaf> weights;
+  int size = 2;
+  static constexpr auto fields() {
+    return plait::fields<Recurrent>("", &Recurrent::weights, "size", &Recurrent::size);
+  }
+};
+
+TEST(Tree, FieldsWithoutANameAreLeftOutOfPaths) {
+  const std::map<std::string, Recurrent> layers{{"a", {{{"weight_0", {1}}, {"weight_1", {2}}}}}};
+  EXPECT_EQ(leaf_paths(layers), (Paths{"a.weight_0", "a.weight_1"}));
+  auto other = layers;
+  other.at("a").weights.erase("weight_1");
+  EXPECT_EQ(explain_difference(key_of(layers), key_of(other)), "a: 2 entries ≠ 1 entry");
+  other = layers;
+  other.at("a").size = 3;
+  EXPECT_EQ(explain_difference(key_of(layers), key_of(other)), "a.size: 2 ≠ 3");
+}
+
 TEST(Tree, ClassesThatListTheirFieldsAndMoveOnlyTrees) {
   Extended tree;
   EXPECT_EQ(leaf_paths(tree), (Paths{"weight", "bias"}));
