@@ -1,0 +1,32 @@
+"""Patterns of the paths of a tree, as of file names: "encoder.*"."""
+
+import fnmatch
+
+from plait import errors
+from plait.inside.help.names import in_words, nearest
+
+_MOST = 8  # paths that an error lists
+
+
+def as_patterns(what, given):
+    """One pattern, or several, as a tuple."""
+    patterns = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    for each in patterns:
+        if not isinstance(each, str):
+            raise errors.TypeError(f"{what}: the pattern is {in_words(each)}, expected a string such as '*.weight'")
+    return patterns
+
+
+def matches(path, patterns):
+    """True if the path matches one of the patterns."""
+    return any(fnmatch.fnmatchcase(path, each) for each in patterns)
+
+
+def chosen(what, patterns, paths, things="tensor of the model"):
+    """The paths that match one of the patterns. ValueError for a pattern that matches none."""
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
+            near = nearest(pattern, paths, 0.3)
+            raise errors.ValueError.with_hint(f"{what}: no {things} matches {pattern!r}",
+                                              f"did you mean {near}?" if near else f"there are {list(paths)[:_MOST]}")
+    return [path for path in paths if matches(path, patterns)]
