@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "plait/nn/buffer.h"
+#include "plait/nn/buffers.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::nn {

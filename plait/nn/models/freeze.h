@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "plait/nn/buffer.h"
+#include "plait/nn/buffers.h"
 #include "plait/nn/models/state.h"
 #include "plait/tensor/tensor.h"
 
