@@ -149,7 +149,8 @@ TEST(Frozen, NoGradientIsComputedForThem) {
     };
     const std::string text = trace(gradient)(model, kX).program.text();
     size_t count = 0;
-    for (size_t at = text.find("dot"); at != std::string::npos; at = text.find("dot", at + 1)) {
+    for (size_t at = text.find("matmul"); at != std::string::npos;
+         at = text.find("matmul", at + 1)) {
       ++count;
     }
     return count;

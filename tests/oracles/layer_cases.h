@@ -7,6 +7,7 @@
 //   };
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "plait/nn/models/mode.h"
 #include "plait/nn/models/state.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
@@ -62,37 +64,41 @@ auto inputs_of(const Arrays& given) {
   }(std::make_index_sequence<count>());
 }
 
+template <size_t count, class Layer>
+struct Check {
+  using Inputs = std::array<Tensor, count>;
+
+  static auto called(Layer model, const Inputs& inputs) {
+    auto output = std::apply([&](const auto&... input) { return model(input...); }, inputs);
+    return std::pair{std::move(output), std::move(model)};
+  }
+  // The pair has what is differentiated by: the layer and the first input.
+  static Tensor loss(const std::pair<Layer, Tensor>& varied, Inputs inputs) {
+    if (is_inexact(inputs[0].dtype())) inputs[0] = varied.second;
+    return weighted_sum(tensors_of(called(varied.first, inputs).first));
+  }
+};
+
 // Puts the outputs, the state after the call, and the gradients of the parameters and of the first
 // input, each as computed eagerly and by jit.
 template <size_t count, class Layer>
 void run(Layer layer, const Arrays& given, Arrays& results) {
+  using Check = Check<count, Layer>;
   const auto inputs = inputs_of<count>(given);
   layer = nn::load_state(std::move(layer), tensors_with(given, "state."));
   layer = given.contains("eval") ? nn::eval(std::move(layer)) : nn::train(std::move(layer));
-  const auto called = [](Layer model, const std::array<Tensor, count>& each) {
-    auto output = std::apply([&](const auto&... input) { return model(input...); }, each);
-    return std::pair{std::move(output), std::move(model)};
-  };
-  const auto loss = [called](const std::pair<Layer, Tensor>& varied,
-                             const std::array<Tensor, count>& each) {
-    auto all = each;
-    if (varied.second) all[0] = varied.second;
-    return weighted_sum(tensors_of(called(varied.first, all).first));
-  };
   const bool follows_input = is_inexact(inputs[0].dtype());
-  const std::pair<Layer, Tensor> varied{layer, follows_input ? inputs[0] : Tensor()};
-  const GradOptions options{.allow_integers = true};
-  const auto [output, after] = called(layer, inputs);
+  const std::pair<Layer, Tensor> varied{layer, follows_input ? inputs[0] : zeros({}, DType::f64)};
+  const auto [output, after] = Check::called(layer, inputs);
   put(results, "output", output);
   put(results, "after.", nn::state(after));
-  const auto gradient = grad(loss, options)(varied, inputs);
-  put(results, "gradient.", nn::state(gradient.first));
-  put(results, "input_gradient", gradient.second);
-  const auto [jitted_output, jitted_after] = jit(called)(layer, inputs);
+  const auto gradient = grad(Check::loss)(varied, inputs);
+  put(results, "gradient.", gradient.first);
+  if (follows_input) put(results, "input_gradient", gradient.second);
+  const auto [jitted_output, jitted_after] = jit(Check::called)(layer, inputs);
   put(results, "jitted.output", jitted_output);
   put(results, "jitted.after.", nn::state(jitted_after));
-  const auto jitted_gradient = jit(grad(loss, options))(varied, inputs);
-  put(results, "jitted.gradient.", nn::state(jitted_gradient.first));
+  put(results, "jitted.gradient.", jit(grad(Check::loss))(varied, inputs).first);
 }
 
 }  // namespace layer_checks

@@ -5,6 +5,7 @@
 #include "plait/nn/layers/norm_layers.h"
 #include "plait/nn/layers/pooling_layers.h"
 #include "plait/nn/models/sequential.h"
+#include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/activation.h"
 
 #include "tests/oracles/layer_cases.h"
