@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "plait/nn/layers/linear_layers.h"
+#include "plait/nn/layers/norm_layers.h"
 #include "plait/nn/sequences/transformer.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"

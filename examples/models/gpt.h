@@ -1,6 +1,9 @@
 // A language model (Radford et al., 2018): predicts the next token at each position.
 #pragma once
 
+#include "plait/nn/layers/embedding_layers.h"
+#include "plait/nn/layers/linear_layers.h"
+#include "plait/nn/layers/norm_layers.h"
 #include "plait/ops/arrays/reshape.h"
 
 #include "examples/models/block.h"

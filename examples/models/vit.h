@@ -4,6 +4,8 @@
 #include <array>
 
 #include "plait/nn/layers/convolution_layers.h"
+#include "plait/nn/layers/linear_layers.h"
+#include "plait/nn/layers/norm_layers.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 
