@@ -91,13 +91,13 @@ void run(Layer layer, const Arrays& given, Arrays& results) {
   const std::pair<Layer, Tensor> varied{layer, follows_input ? inputs[0] : zeros({}, DType::f64)};
   const auto [output, after] = Check::called(layer, inputs);
   put(results, "output", output);
-  put(results, "after.", nn::state(after));
+  put(results, "after.", after);
   const auto gradient = grad(Check::loss)(varied, inputs);
   put(results, "gradient.", gradient.first);
   if (follows_input) put(results, "input_gradient", gradient.second);
   const auto [jitted_output, jitted_after] = jit(Check::called)(layer, inputs);
   put(results, "jitted.output", jitted_output);
-  put(results, "jitted.after.", nn::state(jitted_after));
+  put(results, "jitted.after.", jitted_after);
   put(results, "jitted.gradient.", jit(grad(Check::loss))(varied, inputs).first);
 }
 
