@@ -160,7 +160,7 @@ class Own(unittest.TestCase):
         np.testing.assert_allclose(plain(pl.asarray(X)), model(pl.asarray(X)), rtol=1e-12)
         half = nn.remove_parametrizations(model, "1.weight")
         self.assertIn("0.parametrizations.weight.original0", nn.state(half))
-        with self.assertRaisesRegex(pl.ValueError, r"no computed weight matches '2\.\*'[\s\S]*\['0.weight', '1.weight'\]"):
+        with self.assertRaisesRegex(pl.ValueError, r"no computed weight matches '2\.\*'[\s\S]*(0.weight, 1.weight|did you mean)"):
             nn.remove_parametrizations(model, "2.*")
 
     def test_assignment(self):

@@ -27,6 +27,6 @@ def chosen(what, patterns, paths, things="tensor of the model"):
     for pattern in patterns:
         if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
             near = nearest(pattern, paths, 0.3)
-            raise errors.ValueError.with_hint(f"{what}: no {things} matches {pattern!r}",
-                                              f"did you mean {near}?" if near else f"there are {list(paths)[:_MOST]}")
+            listed = ", ".join(list(paths)[:_MOST]) or "none"
+            raise errors.ValueError.with_hint(f"{what}: no {things} matches {pattern!r}", f"did you mean {near}?" if near else f"there are {listed}")
     return [path for path in paths if matches(path, patterns)]
