@@ -326,5 +326,27 @@ class Reach(unittest.TestCase):
                         self.assertEqual((jitted.stats().traces, jitted.stats().hits), (1, 2))
 
 
+class ArgumentsOfOtherLibraries(unittest.TestCase):
+    def test_a_call_that_fails_leaves_later_ones_alone(self):
+        import torch
+
+        total = pl.jit(lambda w, x: pl.sum(w * x))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with self.assertRaisesRegex(pl.TypeError, "not torch.Tensor"):
+                total(pl.ones(3), torch.ones(3))
+        for _ in range(3):
+            self.assertEqual(total(pl.ones(3), pl.ones(3)).item(), 3)
+        self.assertEqual((pl.stats(total).traces, pl.stats(total).hits), (1, 2))
+
+    def test_arrays_that_cannot_be_compared(self):
+        import torch
+
+        total = pl.jit(lambda w, x: pl.sum(w * pl.asarray(x)))
+        with self.assertWarnsRegex(pl.HostStateWarning, "arg1 is a torch.Tensor, whose state is not visible"):
+            found = [total(pl.ones(3), torch.full((3,), float(i))).item() for i in range(3)]
+        self.assertEqual(found, [0, 3, 6])
+
+
 if __name__ == "__main__":
     unittest.main()

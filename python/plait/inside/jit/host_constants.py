@@ -5,6 +5,7 @@ import collections
 import enum
 import functools
 import operator
+import sys
 import types
 
 from plait.inside.jit.host_code import is_library_class, module_of
@@ -94,6 +95,13 @@ def hidden_base(cls):
     return None
 
 
+def _named(cls):
+    """The name of a class; of a library beyond Python's own with the library, "torch.Tensor"."""
+    library = module_of(cls).split(".")[0]
+    is_own = not is_library_class(cls) or library in sys.stdlib_module_names
+    return cls.__name__ if is_own else f"{library}.{cls.__name__}"
+
+
 def changing_or_none(value):
     """A description if it may change and the change is not visible; None if it stays the same as long as it is the same object."""
     cls, module = type(value), module_of(type(value))
@@ -107,7 +115,7 @@ def changing_or_none(value):
         return f"a {cls.__name__}, which shows changes made elsewhere"
     if isinstance(value, (bytearray, memoryview, collections.deque)) or (cls.__name__, module) == ("array", "array"):
         return f"a {cls.__name__}, whose contents may change"
-    return None if is_fixed(value) else f"a {cls.__name__}, whose state is not visible"
+    return None if is_fixed(value) else f"a {_named(cls)}, whose state is not visible"
 
 
 def array_or_none(value):
@@ -118,5 +126,5 @@ def array_or_none(value):
     if any(base.__name__ == "MaskedArray" for base in cls.__mro__):
         return f"a {cls.__name__}, whose mask may change"
     if is_library_class(cls) and module_of(cls).split(".")[0] not in ("numpy", *_FIXED_ALL_OF):
-        return f"a {cls.__name__}, whose state is not visible"
+        return f"a {_named(cls)}, whose state is not visible"
     return None

@@ -81,6 +81,7 @@ class Call:
     written = {}  # tensors that the host code has stored outside, by their numbers among the leaves
     _needed = None  # raised when host code needed the number of an argument
     _snapshot = None
+    opaque_argument = None  # why an argument cannot be recorded
     _is_refused = False  # its result or its changes cannot be created again
     _is_inside = False  # of a derivative or recording of its arguments, which would not see its other changes
 
@@ -156,6 +157,8 @@ class Call:
             return (*arguments, *self._exact)
         opaque = self.reach.opaque or self._unhashable_outside()
         if opaque is not None:
+            if opaque.startswith(tuple(f"{name}{end}" for name in self.arguments for end in " .")):
+                self.opaque_argument = opaque
             self.jitted._run_by_host(opaque)
             self.leaves = None
             return self.key()

@@ -78,6 +78,10 @@ class Jitted:
             return self._call_of(Call(self, first, arguments, named))
         except NoTree as refused:
             reason = str(refused)
+        except errors.TypeError as error:
+            if "which cannot be compared" not in str(error):
+                raise
+            reason = str(error).split("\n")[0]
         return self._call_as_it_is(reason, first, arguments, named)
 
     def _call_as_it_is(self, reason, first, arguments, named):
@@ -92,6 +96,10 @@ class Jitted:
             return self._at_first(call) if result is NotImplemented else result
         except NeedsSizes as refused:
             raise refused.error from None
+        except Exception:
+            if call.opaque_argument is not None and self._by_host == call.opaque_argument:
+                self._by_host = None  # of a call that fails; others have arguments that can be recorded
+            raise
 
     def _call_with_floats(self, first, arguments, named):
         given = tuple(self._handed(f"arg{i}", each) for i, each in enumerate(arguments))
