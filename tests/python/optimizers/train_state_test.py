@@ -2,6 +2,7 @@
 
 import pickle
 import unittest
+import warnings
 
 import numpy as np
 import plait as pl
@@ -72,6 +73,56 @@ class States(unittest.TestCase):
             pl.optim.TrainState(Net()).update(None)
         with self.assertRaisesRegex(pl.TypeError, "no part 'modle'; it has model, optimizer"):
             begun().with_(modle=1)
+
+
+class StateInAnObject(unittest.TestCase):
+    """A step that keeps model and optimizer in self is recorded once, and gives what it gives without jit."""
+
+    def test_steps_are_recorded(self):
+        def optimizers():
+            yield lambda model: pl.optim.SGD(model, lr=0.1)
+            yield lambda model: pl.optim.AdamW(model, lr=pl.optim.lr_scheduler.StepLR(0.1, 3), groups=[{"params": "*.bias", "lr": 0.2}])
+            yield lambda model: pl.optim.Optimizer(pl.optim.chain(pl.optim.clip(1.0), pl.optim.adam(0.1)), model)
+
+        for make in optimizers():
+            class Trainer:
+                def __init__(self):
+                    pl.random.seed(3)
+                    self.model = pl.nn.Sequential(pl.nn.Linear(4, 8), pl.nn.BatchNorm1d(8), pl.relu, pl.nn.Dropout(0.1), pl.nn.Linear(8, 2))
+                    self.optimizer = make(self.model)
+
+                @pl.jit
+                def step(self, x, y):
+                    (loss, model), gradient = pl.value_and_grad(lambda model: (pl.nn.cross_entropy(model(x), y), model), has_aux=True)(self.model)
+                    self.model, self.optimizer = self.optimizer.update(model, gradient)
+                    return loss
+
+            x, y = pl.random.normal(pl.random.key(0), (8, 4)), pl.tensor([0, 1] * 4)
+            jitted = Trainer()
+            losses = [jitted.step(x, y).item() for _ in range(4)]
+            plain = Trainer()
+            for loss in losses:
+                self.assertAlmostEqual(Trainer.step.__wrapped__(plain, x, y).item(), loss, places=5)
+            self.assertEqual((pl.stats(Trainer.step).traces, pl.stats(Trainer.step).hits), (1, 3))
+            self.assertEqual(jitted.optimizer.steps.item(), 4)
+            self.assertEqual(jitted.model[1].num_batches_tracked.item(), 4)
+
+    def test_layers_keep_their_identity(self):
+        class Holder:
+            def __init__(self):
+                self.base, self.model = pl.nn.Linear(2, 2), None
+
+            @pl.jit
+            def run(self, x):
+                self.model = pl.nn.Sequential(self.base, pl.relu)
+                return pl.sum(self.model(x))
+
+        holder = Holder()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pl.HostStateWarning)
+            for _ in range(3):
+                holder.run(pl.ones((1, 2)))
+                self.assertIs(holder.model[0], holder.base)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import dataclasses
 import types
 
 from plait import _core
+from plait.inside.jit.host_code import module_of
+from plait.inside.jit.host_constants import is_fixed
 from plait.inside.jit.host_reach import ABSENT, attributes_of
 from plait.inside.jit.settling import settled
 from plait.tree import flatten
@@ -222,6 +224,19 @@ def _once(entries):
     return {id(entry[0]): entry for entry in reversed(entries)}.values()
 
 
+def _stays_the_same(value):
+    """True of constants, and of functions that hold nothing."""
+    if isinstance(value, frozenset):
+        return all(map(_stays_the_same, value))
+    if isinstance(value, types.FunctionType):
+        return not any(getattr(value, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__"))
+    return type(value) in _CONSTANTS or is_fixed(value)
+
+
+# Modules whose objects are values, which nobody changes in place through another name.
+_OF_VALUES = ("plait.optim", "plait.metrics", "plait.inside.optimizers.", "plait.inside.transformations.", "plait.inside.metrics.")
+
+
 class _Changes:
     """Changes by host code, as writes; `refused` is the reason if they cannot be repeated."""
 
@@ -278,17 +293,17 @@ class _Changes:
         first = place if isinstance(place, str) else self._paths.get(place, str(self._reach.places[place][1]))
         return ".".join([first, *map(str, names), *map(str, key)])
 
-    def _unwritable(self, value):
-        """The reason if the value cannot be created again at each call."""
+    def _unwritable(self, value, is_ours=False):
+        """The reason if the value cannot be created again at each call. Objects that existed before keep their identity, except in
+        optimizers and the like (`is_ours`)."""
         if isinstance(value, _core.Tensor) or type(value) in _CONSTANTS:
             return None
         children = _core._children(value)
         if children is None:
-            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
-            is_fixed = is_fixed and not any(getattr(value, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__"))
-            return None if is_fixed else f"a {type(value).__name__}"
+            return None if _stays_the_same(value) else f"a {type(value).__name__}"
+        is_ours = module_of(type(value)).startswith(_OF_VALUES) or is_ours and isinstance(value, (list, dict, tuple))
         if not isinstance(value, tuple):
-            if id(value) in self._known or id(value) in self._moved:
+            if (id(value) in self._known and not is_ours) or id(value) in self._moved:
                 return f"a {type(value).__name__} that is at two places"
             self._moved.add(id(value))
-        return next(filter(None, (self._unwritable(child) for _, child in children)), None)
+        return next(filter(None, (self._unwritable(child, is_ours) for _, child in children)), None)
