@@ -54,6 +54,11 @@ Tensor combined_along_axis(const Tensor& cotangent, const OperandType& result) {
   return axes.empty() ? cotangent : sum_along(cotangent, axes);
 }
 
+// Of a buffer, which may be an integer.
+Tensor zeros_of_buffer(const OperandType& type) {
+  return type.is_array() ? zeros(type.shape(), type.dtype()) : zeros_of(type);
+}
+
 }  // namespace
 
 namespace linearity {
@@ -95,6 +100,7 @@ Pullback::~Pullback() {
 
 Tensor Pullback::begin(const Tensor& argument) {
   begin_constant(argument);
+  is_constant_.back() = false;
   if (!has_tangent(argument)) return argument;
   Tensor followed = begin_following(argument, level_);
   leaves_.back() = followed.derivation()->origin.node;
@@ -104,6 +110,7 @@ Tensor Pullback::begin(const Tensor& argument) {
 Tensor Pullback::begin_constant(const Tensor& argument) {
   arguments_.emplace_back(argument);
   leaves_.emplace_back();
+  is_constant_.push_back(true);
   return argument;
 }
 
@@ -135,7 +142,9 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   std::vector<Tensor> given;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     Tensor cotangent = leaves_[i] ? sweep.at(*leaves_[i]) : Tensor();
-    given.push_back(cotangent ? std::move(cotangent) : zeros_of(arguments_[i]));
+    if (!cotangent)
+      cotangent = is_constant_[i] ? zeros_of_buffer(arguments_[i]) : zeros_of(arguments_[i]);
+    given.push_back(std::move(cotangent));
   }
   return given;
 }

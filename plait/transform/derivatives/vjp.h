@@ -51,6 +51,7 @@ class Pullback {
  private:
   LevelPtr level_;
   std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
+  std::vector<bool> is_constant_;
   std::vector<OperandType> arguments_;
   std::vector<Origin> results_;
   std::vector<OperandType> result_types_;
