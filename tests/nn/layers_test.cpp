@@ -32,7 +32,7 @@ TEST(Layers, BeginAsPyTorchHasThem) {
   EXPECT_LE(greatest(convolution.weight), 1 / std::sqrt(200.));
   EXPECT_GT(greatest(convolution.weight), 0.999 / std::sqrt(200.));
 
-  const auto table = nn::Embedding::init(key, 200, 100, DType::f64);
+  const auto table = nn::Embedding::init(key, 200, 100, {.dtype = DType::f64});
   EXPECT_EQ(table.weight.type().text(), "f64[200, 100]");
   EXPECT_NEAR(deviation(table.weight), 1, 0.02);
 

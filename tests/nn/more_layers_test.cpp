@@ -79,12 +79,14 @@ TEST(MoreLayers, Pooling) {
 
 TEST(MoreLayers, BatchNormFollowsTheBatchesInTraining) {
   auto norm = nn::BatchNorm::init(3, {.momentum = 0.25, .dtype = DType::f64});
-  const std::vector<std::string> paths{"weight", "bias", "running_mean", "running_var"};
+  const std::vector<std::string> paths{"weight", "bias", "running_mean", "running_var",
+                                       "num_batches_tracked"};
   EXPECT_EQ(leaf_paths(norm), paths);
   const Tensor x = random::normal(kKey, {4, 3, 5}, 2., 3., DType::f64);
   const auto before = norm;
   EXPECT_LT(difference(norm(x), batch_norm(x).values), 1e-12);
   EXPECT_LT(difference(*norm.running_mean, mean(x, {0, 2}) * 0.25), 1e-12);
+  EXPECT_EQ(norm.num_batches_tracked->item<int64_t>(), 1);
   const Tensor spread = var(x, {0, 2}, 1);
   EXPECT_LT(difference(*norm.running_var, 0.75 + spread * 0.25), 1e-12);
   // A constant layer stays as it is, and so does one that is not in training.
@@ -145,8 +147,13 @@ TEST(MoreLayers, DropoutDropsInTraining) {
 TEST(MoreLayers, LayersOneAfterTheOther) {
   nn::Sequential net{nn::Linear::init(kKey, 4, 3), relu, nn::BatchNorm::init(3), nn::Dropout{0.5},
                      [](const Tensor& x) { return x * 2; }};
-  const std::vector<std::string> paths{"0.weight", "0.bias",         "2.weight",
-                                       "2.bias",   "2.running_mean", "2.running_var"};
+  const std::vector<std::string> paths{"0.weight",
+                                       "0.bias",
+                                       "2.weight",
+                                       "2.bias",
+                                       "2.running_mean",
+                                       "2.running_var",
+                                       "2.num_batches_tracked"};
   EXPECT_EQ(leaf_paths(net), paths);
   const Tensor x = random::normal(kKey, {5, 4});
   net(x);

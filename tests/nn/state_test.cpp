@@ -31,8 +31,9 @@ double difference(const Tensor& a, const Tensor& b) { return max(absolute(a - b)
 TEST(State, HoldsParametersAndBuffersByName) {
   const nn::State state = nn::state(net_of(kKey));
   EXPECT_EQ(names_of(state),
-            (std::vector<std::string>{"0.bias", "0.weight", "1.bias", "1.running_mean",
-                                      "1.running_var", "1.weight", "3.bias", "3.weight"}));
+            (std::vector<std::string>{"0.bias", "0.weight", "1.bias", "1.num_batches_tracked",
+                                      "1.running_mean", "1.running_var", "1.weight", "3.bias",
+                                      "3.weight"}));
 }
 
 TEST(State, IsLoadedIntoAnotherModel) {

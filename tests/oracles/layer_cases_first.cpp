@@ -22,7 +22,8 @@ const LayerCases kCases{
           [](const Tensor& key) {
             return nn::Linear::init(key, 3, 4, {.bias = false, .dtype = kF64});
           }),
-    layer("embedding", [](const Tensor& key) { return nn::Embedding::init(key, 5, 3, kF64); }),
+    layer("embedding",
+          [](const Tensor& key) { return nn::Embedding::init(key, 5, 3, {.dtype = kF64}); }),
     layer("layer_norm", [](const Tensor&) { return nn::LayerNorm::init({3, 4}, {.dtype = kF64}); }),
     layer("group_norm", [](const Tensor&) { return nn::GroupNorm::init(2, 4, {.dtype = kF64}); }),
     layer("rms_norm", [](const Tensor&) { return nn::RMSNorm::init(4, {.dtype = kF64}); }),

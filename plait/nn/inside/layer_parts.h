@@ -24,9 +24,9 @@ void expect_sizes(std::span<const int64_t> sizes, std::string_view what);
 void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what);
 
 // One of three functions, by the number of spatial dimensions.
-template <size_t rank, class... Arguments>
-Tensor of_rank(Tensor (*one)(Arguments...), Tensor (*two)(Arguments...),
-               Tensor (*three)(Arguments...), const std::type_identity_t<Arguments>&... arguments) {
+template <size_t rank, class Result, class... Arguments>
+Result of_rank(Result (*one)(Arguments...), Result (*two)(Arguments...),
+               Result (*three)(Arguments...), const std::type_identity_t<Arguments>&... arguments) {
   static_assert(rank >= 1 && rank <= 3);
   return (rank == 1 ? one : rank == 2 ? two : three)(arguments...);
 }

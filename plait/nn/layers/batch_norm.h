@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "plait/core/trees/reflect.h"
 #include "plait/nn/buffers.h"
 #include "plait/tensor/tensor.h"
 
@@ -11,7 +14,8 @@ namespace plait::nn {
 
 struct BatchNormOptions {
   double eps = 1e-5;
-  double momentum = 0.1;
+  // Weight of a batch in the running statistics; without one, they are the mean over all batches.
+  std::optional<double> momentum = 0.1;
   bool affine = true;               // has a weight and a bias
   bool track_running_stats = true;  // without them, batches are normalised by their own statistics
   DType dtype = DType::f32;
@@ -28,11 +32,44 @@ struct BatchNormOptions {
 struct BatchNorm {
   std::optional<Tensor> weight, bias;
   std::optional<Buffer> running_mean, running_var;
+  std::optional<Buffer> num_batches_tracked;  // i64[]
   double eps = 1e-5;
-  double momentum = 0.1;  // weight of a batch in the running statistics
+  std::optional<double> momentum = 0.1;
   bool training = true;
 
   static BatchNorm init(int64_t channels, const BatchNormOptions& options = {});
+  Tensor operator()(const Tensor& x);
+  Tensor operator()(const Tensor& x) const;
+};
+
+// BatchNorm for this number of spatial dimensions: [batch, channels] or [batch, channels, length],
+// [batch, channels, height, width], or [batch, channels, depth, height, width].
+template <size_t rank>
+struct BatchNormOfRank : BatchNorm {
+  static constexpr auto fields() {
+    return plait::fields<BatchNormOfRank>(fields_of_base<BatchNorm>());
+  }
+
+  static BatchNormOfRank init(int64_t channels, const BatchNormOptions& options = {});
+  Tensor operator()(const Tensor& x);
+  Tensor operator()(const Tensor& x) const;
+};
+using BatchNorm1d = BatchNormOfRank<1>;
+using BatchNorm2d = BatchNormOfRank<2>;
+using BatchNorm3d = BatchNormOfRank<3>;
+
+// BatchNorm whose statistics in training are those of all batches along a named axis of vmap (see
+// ops/collective.h). Without a name it is a BatchNorm.
+struct SyncBatchNorm : BatchNorm {
+  std::string axis_name;
+
+  static constexpr auto fields() {
+    return plait::fields<SyncBatchNorm>(fields_of_base<BatchNorm>(), "axis_name",
+                                        &SyncBatchNorm::axis_name);
+  }
+
+  static SyncBatchNorm init(int64_t channels, std::string axis_name,
+                            const BatchNormOptions& options = {});
   Tensor operator()(const Tensor& x);
   Tensor operator()(const Tensor& x) const;
 };

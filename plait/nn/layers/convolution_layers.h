@@ -14,6 +14,7 @@ namespace plait::nn {
 struct ConvOptions {
   PerDimension stride = 1;
   PerDimension padding = 0;
+  bool same_padding = false;  // PyTorch's padding="same": the result has the sizes of the images
   PerDimension dilation = 1;
   int64_t groups = 1;
   bool bias = true;
@@ -26,7 +27,8 @@ struct Conv {
   Tensor weight;               // [outputs, channels / groups, space…]
   std::optional<Tensor> bias;  // [outputs]
   std::vector<int64_t> stride = std::vector<int64_t>(rank, 1);
-  std::vector<int64_t> padding = std::vector<int64_t>(rank, 0);
+  std::vector<int64_t> padding = std::vector<int64_t>(rank, 0);  // before each dimension
+  std::vector<int64_t> padding_after = {};                       // as before by default
   std::vector<int64_t> dilation = std::vector<int64_t>(rank, 1);
   int64_t groups = 1;
   PadMode padding_mode = PadMode::constant;
@@ -62,6 +64,9 @@ struct ConvTranspose {
   static ConvTranspose init(const Tensor& key, int64_t channels, int64_t outputs,
                             const PerDimension& window, const ConvTransposeOptions& options = {});
   Tensor operator()(const Tensor& images) const;
+  // With one of the several sizes that give the images when they are convolved, of the space or of
+  // all dimensions.
+  Tensor operator()(const Tensor& images, const std::vector<Dim>& output_size) const;
 };
 using ConvTranspose1d = ConvTranspose<1>;
 using ConvTranspose2d = ConvTranspose<2>;

@@ -23,4 +23,14 @@ struct Linear {
   Tensor operator()(const Tensor& x) const;
 };
 
+// a^T w b + bias for each output, along the last dimensions of a and b.
+struct Bilinear {
+  Tensor weight;               // [outputs, first inputs, second inputs]
+  std::optional<Tensor> bias;  // [outputs]
+
+  static Bilinear init(const Tensor& key, int64_t first_inputs, int64_t second_inputs,
+                       int64_t outputs, const LinearOptions& options = {});
+  Tensor operator()(const Tensor& a, const Tensor& b) const;
+};
+
 }  // namespace plait::nn

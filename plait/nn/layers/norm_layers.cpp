@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/nn/inside/layer_parts.h"
+#include "plait/nn/inside/layer_ranks.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/call.h"
 #include "plait/ops/neural/normalization.h"
@@ -62,6 +63,15 @@ RMSNorm RMSNorm::init(int64_t size, const RMSNormOptions& options) {
 
 Tensor RMSNorm::operator()(const Tensor& x) const {
   return rms_norm(x, Shape::of_sizes(sizes), or_empty(weight), eps);
+}
+
+Tensor LocalResponseNorm::operator()(const Tensor& x) const {
+  return local_response_norm(x, size, alpha, beta, k);
+}
+
+Tensor CrossMapLRN2d::operator()(const Tensor& images) const {
+  expect_dimensions("nn::CrossMapLRN2d", images, {4});
+  return local_response_norm(images, size, alpha, beta, k);
 }
 
 }  // namespace plait::nn

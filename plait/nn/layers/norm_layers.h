@@ -57,4 +57,26 @@ struct RMSNorm {
   Tensor operator()(const Tensor& x) const;
 };
 
+// x / (k + alpha m)^beta, where m is the mean of the squares of `size` neighbouring channels of
+// [batch, channels, space…].
+struct LocalResponseNorm {
+  int64_t size = 1;
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double k = 1;
+
+  Tensor operator()(const Tensor& x) const;
+};
+
+// LocalResponseNorm of images [batch, channels, height, width]. (PyTorch's also has the first
+// channel in the windows of all others.)
+struct CrossMapLRN2d {
+  int64_t size = 1;
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double k = 1;
+
+  Tensor operator()(const Tensor& images) const;
+};
+
 }  // namespace plait::nn

@@ -1,0 +1,13 @@
+#include "plait/nn/inside/running_statistics.h"
+
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+
+namespace plait::nn {
+
+Tensor moved_towards(const Tensor& running, const Tensor& batch, const Operand& share) {
+  const Tensor distance = stop_gradient(astype(batch, running.dtype())) - running;
+  return astype(running + distance * share, running.dtype());
+}
+
+}  // namespace plait::nn
