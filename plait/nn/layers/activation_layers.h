@@ -15,21 +15,21 @@ namespace plait::nn {
 // ---- Elementwise activations without options.
 
 template <auto function>
-struct Activation {
+struct ActivationLayer {
   Tensor operator()(const Tensor& x) const { return function(x); }
 };
-using ReLU = Activation<relu>;                // max(x, 0)
-using ReLU6 = Activation<relu6>;              // min(max(x, 0), 6)
-using SELU = Activation<selu>;                // keeps mean 0 and variance 1
-using SiLU = Activation<silu>;                // x sigmoid(x), also called swish
-using Mish = Activation<mish>;                // x tanh(softplus(x))
-using Sigmoid = Activation<sigmoid>;          // 1 / (1 + e^−x)
-using LogSigmoid = Activation<logsigmoid>;    // log sigmoid(x)
-using Tanh = Activation<tanh>;                // hyperbolic tangent
-using Softsign = Activation<softsign>;        // x / (1 + |x|)
-using Hardswish = Activation<hardswish>;      // x min(max(x + 3, 0), 6) / 6
-using Hardsigmoid = Activation<hardsigmoid>;  // min(max(x + 3, 0), 6) / 6
-using Tanhshrink = Activation<tanhshrink>;    // x − tanh(x)
+using ReLU = ActivationLayer<relu>;                // max(x, 0)
+using ReLU6 = ActivationLayer<relu6>;              // min(max(x, 0), 6)
+using SELU = ActivationLayer<selu>;                // keeps mean 0 and variance 1
+using SiLU = ActivationLayer<silu>;                // x sigmoid(x), also called swish
+using Mish = ActivationLayer<mish>;                // x tanh(softplus(x))
+using Sigmoid = ActivationLayer<sigmoid>;          // 1 / (1 + e^−x)
+using LogSigmoid = ActivationLayer<logsigmoid>;    // log sigmoid(x)
+using Tanh = ActivationLayer<tanh>;                // hyperbolic tangent
+using Softsign = ActivationLayer<softsign>;        // x / (1 + |x|)
+using Hardswish = ActivationLayer<hardswish>;      // x min(max(x + 3, 0), 6) / 6
+using Hardsigmoid = ActivationLayer<hardsigmoid>;  // min(max(x + 3, 0), 6) / 6
+using Tanhshrink = ActivationLayer<tanhshrink>;    // x − tanh(x)
 
 // ---- Elementwise activations with options.
 
