@@ -18,7 +18,7 @@ ROWS = [
     ["compile"],
     ["cpu", "cuda"],
     ["dist"],
-    ["nn", "optim", "data", "io", "serve"],
+    ["nn", "optim", "metrics", "data", "io", "serve"],
 ]
 
 # Public headers are in plait/<room>; those below plait/<room>/inside are for the sources of Plait only, and are not

@@ -362,6 +362,9 @@ class Others(unittest.TestCase):
         check(lambda *x: pl.nn.info_nce(*x, temperature=0.2, reduction="none"), of_negatives, [x, y, negatives], 1e-10)
         check(lambda x, y: pl.nn.nt_xent(x, y, reduction="none"), of_views, [x, y], 1e-10)
         check(lambda x, y: pl.nn.nt_xent(x, y), lambda x, y: of_views(x, y).mean(), [x, y], 1e-10)
+        slope = pl.grad(lambda t: pl.nn.nt_xent(x, y, temperature=t))(pl.tensor(0.5, dtype=pl.f64)).item()
+        near = [pl.nn.nt_xent(x, y, temperature=0.5 + step).item() for step in (1e-5, -1e-5)]
+        self.assertAlmostEqual(slope, (near[0] - near[1]) / 2e-5, places=5)  # a learnt temperature
 
     def test_ways(self):
         x, y, labels = (pl.asarray(each) for each in (draw(3, 4, 5), draw(3, 4, 5), classes(3, 4, count=5)))

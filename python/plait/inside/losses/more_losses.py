@@ -108,8 +108,8 @@ def nt_xent(x1, x2, temperature=0.5, reduction="mean"):
     count = asarray(x1).shape[0]
     vectors = _core.normalize(_core.concat([x1, x2], axis=0))
     rows = _core.arange(2 * count)
-    scores = _core.where(rows[:, None] == rows, -math.inf, vectors @ vectors.T)
-    return _contrasted(scores, _core.where(rows < count, rows + count, rows - count), temperature, reduction)
+    scores = _core.where(rows[:, None] == rows, -math.inf, vectors @ vectors.T / temperature)
+    return _core.cross_entropy(scores, _core.where(rows < count, rows + count, rows - count), reduction=reduction)
 
 
 def _contrasted(scores, target, temperature, reduction):
