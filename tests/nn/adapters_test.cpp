@@ -15,7 +15,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::adapters_tests {
 namespace {
 
 using Paths = std::vector<std::string>;
@@ -434,4 +434,4 @@ TEST(ComputedWeights, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::adapters_tests

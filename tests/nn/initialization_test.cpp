@@ -11,7 +11,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::initialization_tests {
 namespace {
 
 const Tensor kKey = random::key(3);
@@ -168,4 +168,4 @@ TEST(Initialization, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::initialization_tests

@@ -10,7 +10,7 @@
 #include "examples/models/vit.h"
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::layers_tests {
 namespace {
 
 double deviation(const Tensor& x) { return std::sqrt(mean(square(x)).item<double>()); }
@@ -168,4 +168,4 @@ TEST(Layers, RefuseWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::layers_tests

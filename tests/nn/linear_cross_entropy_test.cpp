@@ -14,7 +14,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::linear_cross_entropy_tests {
 namespace {
 
 using nn::linear_cross_entropy;
@@ -344,4 +344,4 @@ TEST(LinearCrossEntropy, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::linear_cross_entropy_tests

@@ -15,7 +15,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::losses_tests {
 namespace {
 
 Tensor draw(uint64_t seed, const Shape& shape) {
@@ -279,4 +279,4 @@ TEST(Losses, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::losses_tests

@@ -9,7 +9,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::more_layers_tests {
 namespace {
 
 const Tensor kKey = random::key(3);
@@ -203,4 +203,4 @@ TEST(MoreLayers, RefuseWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::more_layers_tests

@@ -50,9 +50,10 @@ TEST(RecurrentLayers, WeightsHaveNamesOfPyTorch) {
 }
 
 TEST(RecurrentLayers, OptionsAreAPartOfTheKey) {
-  const auto relu = nn::RNN::init(random::key(1), 2, 3, {.nonlinearity = nn::Nonlinearity::relu});
+  const auto relu =
+      nn::RNN::init(random::key(1), 2, 3, {.nonlinearity = nn::RNNNonlinearity::relu});
   auto tanh = relu;
-  tanh.nonlinearity = nn::Nonlinearity::tanh;
+  tanh.nonlinearity = nn::RNNNonlinearity::tanh;
   EXPECT_EQ(explain_difference(key_of(relu), key_of(tanh)), "nonlinearity: 1 ≠ 0");
   auto further = relu;
   further.weights.emplace("weight_ih_l1", zeros({3, 3}));

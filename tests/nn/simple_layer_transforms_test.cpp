@@ -26,7 +26,7 @@
 #include "plait/transform/jit.h"
 #include "plait/transform/vmap.h"
 
-namespace plait {
+namespace plait::simple_layer_transforms_tests {
 namespace {
 
 constexpr DType kF64 = DType::f64;
@@ -178,4 +178,4 @@ TEST(SimpleLayerTransforms, Weights) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::simple_layer_transforms_tests

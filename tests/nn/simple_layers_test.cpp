@@ -34,7 +34,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::simple_layers_tests {
 namespace {
 
 const Tensor kKey = random::key(3), kOther = random::key(4);
@@ -368,4 +368,4 @@ TEST(SimpleLayers, RefuseWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::simple_layers_tests

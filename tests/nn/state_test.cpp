@@ -7,7 +7,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::state_tests {
 namespace {
 
 const Tensor kKey = random::key(5);
@@ -187,4 +187,4 @@ TEST(Frozen, PatternsThatMatchNothingAreErrors) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::state_tests

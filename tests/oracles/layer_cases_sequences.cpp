@@ -8,7 +8,7 @@ namespace plait {
 namespace {
 
 constexpr DType kF64 = DType::f64;
-using nn::Nonlinearity;
+using nn::RNNNonlinearity;
 
 const LayerCases kCells{
     layer("rnn_cell",
@@ -16,7 +16,7 @@ const LayerCases kCells{
     layer<2>("rnn_cell_relu",
              [](const Tensor& key) {
                return nn::RNNCell::init(
-                   key, 3, 5, {.bias = false, .nonlinearity = Nonlinearity::relu, .dtype = kF64});
+                   key, 3, 5, {.bias = false, .nonlinearity = RNNNonlinearity::relu, .dtype = kF64});
              }),
     layer<2>("gru_cell",
              [](const Tensor& key) { return nn::GRUCell::init(key, 3, 5, {.dtype = kF64}); }),
@@ -42,7 +42,7 @@ const LayerCases kLayers{
              [](const Tensor& key) {
                return nn::RNN::init(key, 3, 5,
                                     {.num_layers = 2,
-                                     .nonlinearity = Nonlinearity::relu,
+                                     .nonlinearity = RNNNonlinearity::relu,
                                      .bias = false,
                                      .batch_first = true,
                                      .bidirectional = true,

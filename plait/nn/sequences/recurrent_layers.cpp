@@ -61,8 +61,8 @@ States lstm_step(const Tensor& inputs, const States& states, Recurrence recurren
 }
 constexpr CellKind kLSTM{4, 2, true, lstm_step};
 
-const CellKind& cell_kind_of(Nonlinearity nonlinearity) {
-  return nonlinearity == Nonlinearity::tanh ? kTanh : kRelu;
+const CellKind& cell_kind_of(RNNNonlinearity nonlinearity) {
+  return nonlinearity == RNNNonlinearity::tanh ? kTanh : kRelu;
 }
 
 // The weights of one layer in one direction; empty tensors for those that it lacks.

@@ -17,7 +17,7 @@
 
 namespace plait::nn {
 
-enum class Nonlinearity : uint8_t { tanh, relu };
+enum class RNNNonlinearity : uint8_t { tanh, relu };
 using LSTMState = std::pair<Tensor, Tensor>;  // h and c
 
 // ---- Cells: one step, for inputs [batch, input_size] or [input_size]. Without a state it is
@@ -25,14 +25,14 @@ using LSTMState = std::pair<Tensor, Tensor>;  // h and c
 
 struct RNNCellOptions {
   bool bias = true;
-  Nonlinearity nonlinearity = Nonlinearity::tanh;
+  RNNNonlinearity nonlinearity = RNNNonlinearity::tanh;
   DType dtype = DType::f32;
 };
 // tanh(weight_ih x + bias_ih + weight_hh h + bias_hh), or relu of it.
 struct RNNCell {
   Tensor weight_ih, weight_hh;  // [hidden_size, input_size], [hidden_size, hidden_size]
   std::optional<Tensor> bias_ih, bias_hh;
-  Nonlinearity nonlinearity = Nonlinearity::tanh;
+  RNNNonlinearity nonlinearity = RNNNonlinearity::tanh;
 
   static RNNCell init(const Tensor& key, int64_t input_size, int64_t hidden_size,
                       const RNNCellOptions& options = {});
@@ -98,7 +98,7 @@ struct RecurrentLayers {
 
 struct RNNOptions {
   int64_t num_layers = 1;
-  Nonlinearity nonlinearity = Nonlinearity::tanh;
+  RNNNonlinearity nonlinearity = RNNNonlinearity::tanh;
   bool bias = true;
   bool batch_first = false;
   double dropout = 0;
@@ -107,7 +107,7 @@ struct RNNOptions {
 };
 // Layers of RNNCells.
 struct RNN : RecurrentLayers {
-  Nonlinearity nonlinearity = Nonlinearity::tanh;
+  RNNNonlinearity nonlinearity = RNNNonlinearity::tanh;
 
   static RNN init(const Tensor& key, int64_t input_size, int64_t hidden_size,
                   const RNNOptions& options = {});
