@@ -38,8 +38,12 @@ bool Tensor::is_resolved(const TracedValue& traced) {
   return traced.actual && *traced.actual && traced.scope->trace == nullptr;
 }
 
+// The value that a trace computed may itself be that of an earlier trace: a parameter of one that
+// ended before.
 const Tensor::Node& Tensor::resolved() const {
-  return node().traced && is_resolved(*node_->traced) ? node_->traced->actual->node() : *node_;
+  const Node* found = &node();
+  while (found->traced && is_resolved(*found->traced)) found = &found->traced->actual->node();
+  return *found;
 }
 
 bool Tensor::is_array_slow() const {
