@@ -78,6 +78,16 @@ def _arrays(value):
     return [leaf for leaf in _core._flatten(value)[0] if not isinstance(leaf, _core.Tensor)]
 
 
+def _arrays_outside_modules(tree, path):
+    """The paths of arrays of other libraries, except those in Modules, which mark their own."""
+    children = _core._children(tree)
+    if children is None and _arrays(tree):
+        yield path
+    if not hasattr(type(tree), _MARK):
+        for name, child in children or ():
+            yield from _arrays_outside_modules(child, f"{path}.{name}" if path else str(name))
+
+
 def _is_of_arrays(module, name, value):
     """True if its leaves are NumPy arrays, alone or in a list, a tuple or a dict: they are constant."""
     if type(value) not in (list, tuple, dict) and not hasattr(value, "__array_interface__"):
@@ -87,9 +97,9 @@ def _is_of_arrays(module, name, value):
     if any(type(each) is Buffer for _, each in structure._objects()):
         raise errors.TypeError.with_hint(f"{what} has a Buffer inside of a {type(value).__name__}",
                                          f"mark all of it: self.{name} = plait.nn.Buffer([x, y])")
-    found = _arrays(value)
+    found = list(_arrays_outside_modules(value, "")) if _arrays(value) else []
     if found and len(found) < len(leaves):
-        path = next(path for path, leaf in zip(structure.paths, leaves) if not isinstance(leaf, _core.Tensor))
+        path = found[0]
         raise errors.TypeError.with_hint(
             f"{what} has NumPy arrays, which are constant, beside tensors, which are trained: {path} is one",
             "plait.asarray(a) makes it a weight; store constants in a separate attribute")
