@@ -290,7 +290,7 @@ MODULE = {
 OPTIMIZER = {
     "step": "model, optimizer = optimizer.update(model, gradient)", "apply_gradients": "model, optimizer = optimizer.update(model, gradient)",
     "zero_grad": "nothing to reset: plait.grad returns the gradient", "minimize": "model, optimizer = optimizer.update(model, gradient)",
-    "param_groups": "optimizer.lr = 0.01 sets the rate, optimizer.groups[0].lr that of a group", "means": "optimizer.state['exp_avg']",
+    "param_groups": "optimizer.lr is the rate, and optimizer.lr = 0.01 sets it; optimizer.groups[0].lr is that of a group", "learning_rate": "optimizer.lr", "means": "optimizer.state['exp_avg']",
     "velocity": "optimizer.state['momentum_buffer']", "squares": "optimizer.state['exp_avg_sq']",
     "state_dict": "dict(plait.tree.leaves_with_paths(optimizer)); or pickle of the optimizer",
     "add_param_group": "create the optimizer for the whole model, with groups=", "init": "the optimizer has its state when it is created",

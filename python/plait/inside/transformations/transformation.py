@@ -5,6 +5,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.help.names import in_words
+from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.numbers import number, number_at
 from plait.inside.optimizers.weights import is_inexact
 from plait.inside.trees.buffers import of_structure as buffers_of
@@ -270,10 +271,20 @@ def loss_scale_of(state):
     return next((each for each in found if each is not None), None)
 
 
+ALSO_TRANSFORMATIONS = {"Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LAMB", "LARS", "LBFGS", "Lion", "Muon", "NAdam", "RAdam",
+                        "RMSprop", "Rprop", "SGD"}  # optimizers that have a lower-case name
+
+
 def expect_transformation(what, value):
-    if not (hasattr(value, "init") and hasattr(value, "update")):
-        raise errors.TypeError.with_hint(f"{what}: {value!r} is not a gradient transformation", "call the function: optim.adam(1e-3)")
-    return value
+    if hasattr(value, "init") and hasattr(value, "update"):
+        return value
+    message = f"{what}: {in_words(value)} is not a gradient transformation"
+    cls = value if isinstance(value, type) else type(value)
+    if issubclass(cls, ModelOptimizer):
+        name, message = cls.__name__, f"{what}: an optimizer, {cls.__name__}, is not a gradient transformation"
+        raise errors.TypeError.with_hint(message, f"use the lower-case optim.{name.lower()}(…)" if name in ALSO_TRANSFORMATIONS else
+                                         "those are the functions with lower-case names: optim.adamw(1e-3)")
+    raise errors.TypeError.with_hint(message, "call the function: optim.adam(1e-3)")
 
 
 def expect_function(what, value):
