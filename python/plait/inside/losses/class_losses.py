@@ -10,6 +10,21 @@ from plait.inside.trees.module import Module
 REDUCTIONS = ("none", "mean", "sum")
 
 
+def expect_target(what, logits, target, axis):
+    """Errors for classes that were given as booleans, or with an axis of 1."""
+    logits, target = asarray(logits), asarray(target)
+    message = f"{what}: the target is {_shown(target)} for {_shown(logits)}, expected "
+    if target.dtype == _core.boolean:
+        raise errors.TypeError.with_hint(message + "classes, which are integers", "target.astype(plait.i64); for one logit of yes or no "
+                                         "nn.BCEWithLogitsLoss()(logits, target.astype(plait.f32))")
+    if target.dtype.kind == "integer" and target.ndim == logits.ndim > 1 and target.shape[axis] == 1:
+        raise errors.ShapeError.with_hint(message + "classes without their axis", f"target.squeeze({axis})")
+
+
+def _shown(x):
+    return f"{x.dtype.name}[{', '.join(map(str, x.shape))}]"
+
+
 def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
     """-log p(target), where classes are along the axis of logits, which may be omitted for [classes] and [batch, classes];
     the target has classes, or probabilities of all of them. The result for narrow floats is f32.
@@ -25,6 +40,7 @@ def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, 
                                            "axis=-1 for [batch, length, classes]; axis=1 for [batch, classes, …], which PyTorch uses")
     if logits.dtype.kind == "floating" and logits.dtype != _core.f64:
         logits = _core.astype(logits, _core.f32)
+    expect_target("nn.cross_entropy", logits, target, -1 if axis is None else axis)
     return _core.cross_entropy(logits, target, axis=-1 if axis is None else axis, weight=weight, ignore_index=ignore_index,
                                label_smoothing=label_smoothing, reduction=reduction)
 
@@ -101,6 +117,7 @@ class CrossEntropyLoss(ClassLoss):
         self.label_smoothing = self._number("label_smoothing", label_smoothing, 0, 1)
 
     def __call__(self, input, target):
+        expect_target("nn.CrossEntropyLoss", input, target, 1)
         return _core.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
                                    reduction=self.reduction)
 
@@ -117,6 +134,7 @@ class NLLLoss(ClassLoss):
         self.ignore_index = ignore_index
 
     def __call__(self, input, target):
+        expect_target("nn.NLLLoss", input, target, 1)
         return _core.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 

@@ -19,6 +19,9 @@ class Limits:
     def __init__(self, least=-math.inf, below=math.inf, optional=False):
         self.least, self.below, self.optional = least, below, optional
 
+    def __repr__(self):  # of signatures
+        return "number | None" if self.optional else "number"
+
 
 ANY, POSITIVE, DECAY, OPTIONAL = Limits(), Limits(0.0), Limits(0.0, 1.0), Limits(optional=True)
 
