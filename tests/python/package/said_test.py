@@ -1,6 +1,7 @@
 """What errors say to those who write a thing as another library has it, or have forgotten something."""
 
 import functools
+import inspect
 import unittest
 
 import numpy as np
@@ -215,6 +216,41 @@ class Signatures(unittest.TestCase):
                 if not (value.__doc__ or "").startswith(f"{value.__name__}("):
                     without.append(f"{place.__name__}.{name}")
         self.assertEqual(without, [])
+
+    def test_they_read_well(self):
+        """No addresses of objects, and no names of what is inside, as annotations or defaults."""
+        seen = 0
+        for place in pl, pl.nn, pl.nn.init, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+            for name, value in vars(place).items():
+                if name.startswith("_") or not callable(value) or isinstance(value, type) and issubclass(value, Exception):
+                    continue
+                try:
+                    shown = str(inspect.signature(value))
+                except (TypeError, ValueError):
+                    continue
+                with self.subTest(f"{place.__name__}.{name}"):
+                    self.assertNotRegex(shown, r" at 0x|plait\.inside|\n")
+                seen += 1
+        self.assertGreater(seen, 800)
+        self.assertIn("decay: number, nesterov: bool = False", str(inspect.signature(pl.optim.trace)))
+        self.assertIn("max_learning_rate: number | None = None", str(inspect.signature(pl.optim.scale_by_zoom_linesearch)))
+
+    def test_calls_with_several_arguments_say_what_they_take(self):
+        without, seen = set(), 0
+        for place in pl.nn, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+            for value in vars(place).values():
+                for method in ("__call__", "init", "update", "step") if isinstance(value, type) and issubclass(value, pl.Module) else ():
+                    owner = next((each for each in value.__mro__ if method in vars(each)), None)
+                    if owner is None or len(inspect.signature(vars(owner)[method]).parameters) < 3 and method == "__call__":
+                        continue
+                    text = (vars(owner)[method].__doc__ or "").removeprefix(f"{method}{inspect.signature(vars(owner)[method])}").strip()
+                    seen += 1
+                    if not text:
+                        without.add(f"{value.__name__}.{method}")
+        self.assertEqual(sorted(without), [])
+        self.assertGreater(seen, 200)
+        self.assertIn("lengths, i64[batch]", pl.nn.LSTM.__call__.__doc__)
+        self.assertIn("which some", pl.optim.chain.update.__doc__)
 
     def test_methods_keep_their_own_text(self):
         self.assertTrue(pl.Tensor.split.__doc__.startswith("Split along the axis"))

@@ -127,6 +127,7 @@ class _Cell(Module):
         _set_weights(self, _shapes(self._kind, input_size, hidden_size, bias), key, dtype)
 
     def __call__(self, input, hx=None):
+        """The next state for input [batch, input_size] or [input_size], given hx, by default zeros: h, of an LSTMCell a tuple (h, c)."""
         x = asarray(input)
         _expect_input(self, x, (1, 2))
         weights = _weights_of(self, "")
@@ -210,6 +211,8 @@ class _Layers(Module):
         return [(layer, suffix) for layer in range(self.num_layers) for suffix in self._suffixes()]
 
     def __call__(self, input, hx=None, *, lengths=None, key=None):
+        """(output, the last states) for a sequence. hx are the first states [num_layers * directions, batch, hidden_size], by default zeros: h, of
+        an LSTM a tuple (h, c). lengths, i64[batch], are where sequences end; key is for dropout between layers."""
         x = asarray(input)
         _expect_input(self, x, (2, 3))
         batch = x.shape[:-2] if x.ndim == 2 else (x.shape[0 if self.batch_first else 1],)

@@ -117,6 +117,7 @@ class CrossEntropyLoss(ClassLoss):
         self.label_smoothing = self._number("label_smoothing", label_smoothing, 0, 1)
 
     def __call__(self, input, target):
+        """The loss of logits and of classes, or of probabilities of the shape of the logits."""
         expect_target("nn.CrossEntropyLoss", input, target, 1)
         return _core.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
                                    reduction=self.reduction)
@@ -134,6 +135,7 @@ class NLLLoss(ClassLoss):
         self.ignore_index = ignore_index
 
     def __call__(self, input, target):
+        """The loss of log-probabilities and of classes."""
         expect_target("nn.NLLLoss", input, target, 1)
         return _core.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
@@ -160,6 +162,7 @@ class MultiMarginLoss(ClassLoss):
         self.p, self.margin = p, self._number("margin", margin)
 
     def __call__(self, input, target):
+        """The loss of scores [batch, classes] and of classes [batch]."""
         return _core.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
 
 
@@ -172,6 +175,7 @@ class MultiLabelMarginLoss(Loss):
     """
 
     def __call__(self, input, target):
+        """The loss of scores [batch, classes] and of lists of classes of the same shape."""
         return _core.multilabel_margin_loss(input, target, self.reduction)
 
 
@@ -183,6 +187,7 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
     """
 
     def __call__(self, input, target):
+        """The loss of logits and of labels, 0 or 1, of the same shape."""
         return _core.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -194,6 +199,7 @@ class BCELoss(WeightedLoss):
     """
 
     def __call__(self, input, target):
+        """The loss of probabilities and of targets from 0 to 1, of the same shape."""
         return _core.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -209,6 +215,7 @@ class BCEWithLogitsLoss(WeightedLoss):
         self.pos_weight = self._weights("pos_weight", pos_weight)
 
     def __call__(self, input, target):
+        """The loss of logits and of targets from 0 to 1, of the same shape."""
         return _core.binary_cross_entropy_with_logits(input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
 
 
@@ -226,5 +233,6 @@ class CTCLoss(Loss):
         self.blank, self.zero_infinity = self._number("blank", blank, 0), bool(zero_infinity)
 
     def __call__(self, log_probs, targets, input_lengths, target_lengths):
+        """The loss; the lengths are integers [batch]."""
         return _core.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=self.blank, reduction=self.reduction,
                               zero_infinity=self.zero_infinity)

@@ -52,6 +52,7 @@ class LoRALinear(Module):
         return self.base.weight + (self.lora_B @ self.lora_A) * (self.alpha / self.rank)
 
     def __call__(self, x, *, key=None):
+        """The output for x [..., in_features]; key is for dropout."""
         inner = _core.linear(dropped(self, x, self.dropout, key), self.lora_A)
         return self.base(x) + _core.linear(inner, self.lora_B) * (self.alpha / self.rank)
 

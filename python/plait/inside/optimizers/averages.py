@@ -35,6 +35,7 @@ class AveragedModel(Module):
         self.avg_fn, self.use_buffers = avg_fn, bool(use_buffers)
 
     def __call__(self, *arguments, **named):
+        """The result of the averaged model."""
         return self.model(*arguments, **named)
 
     def update(self, model):

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import types
 
 from plait import _core, errors
 from plait.inside.help.names import in_words
@@ -52,6 +53,10 @@ class GradientTransformation(Module):
         super().__init_subclass__(**named)
         own = {name: each for name, each in cls.__dict__.get("__annotations__", {}).items() if isinstance(each, Limits)}
         cls._limits = {**cls._limits, **own}
+        for name in ("init", "update"):
+            method = cls.__dict__.get(name)
+            if isinstance(method, types.FunctionType) and method.__doc__ is None:
+                method.__doc__ = getattr(GradientTransformation, name).__doc__
 
     def __init__(self, init, update):
         self.init_function = expect_function("optim.GradientTransformation: init", init)
@@ -68,11 +73,12 @@ class GradientTransformation(Module):
         return f"optim.{cls.__name__}"
 
     def init(self, params):
-        """The state before the first step."""
+        """The state before the first step, for these weights, a tree or a model."""
         return self.init_function(params)
 
     def update(self, updates, state, params=None, **extra):
-        """The transformed updates, and the state of the next step."""
+        """The transformed updates, a tree like the gradient, and the state of the next step. `params` are the weights, which some
+        transformations need; further arguments, such as value and value_fn, are for those that name them."""
         return self.update_function(updates, state, params, **(extra if takes_extra(self.update_function) else {}))
 
     def _expect_params(self, params):
