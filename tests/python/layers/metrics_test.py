@@ -389,7 +389,8 @@ class Own(unittest.TestCase):
             def __init__(self, total):
                 self.total = total
 
-        for total, words in ((0, "Plain: it has no buffers, and no {} of its own"), (pl.zeros(()), "Plain: total is a weight, which {} does not know"),
+        for total, words in ((0, "Plain: it has no buffers, and no {} of its own"),
+                             (pl.zeros(()), "Plain: total is a weight, which {} does not know"),
                              (pl.nn.Buffer(pl.nn.Linear(1, 1)), "Plain: it has no buffers")):
             metric = Plain(total)
             for what, call in (("merge", lambda: metric.merge(metric)), ("reset", metric.reset), ("merge", lambda: metric.all_reduce("data")),

@@ -235,7 +235,8 @@ class States(unittest.TestCase):
     def test_weights_without_buffers(self):
         model = nn.freeze(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)), "0.weight")
         buffers = ["1.running_mean", "1.running_var", "1.num_batches_tracked"]
-        for options, names in (({}, ["0.weight", "0.bias", "1.weight", "1.bias", *buffers]), ({"buffers": False}, ["0.weight", "0.bias", "1.weight", "1.bias"]),
+        for options, names in (({}, ["0.weight", "0.bias", "1.weight", "1.bias", *buffers]),
+                               ({"buffers": False}, ["0.weight", "0.bias", "1.weight", "1.bias"]),
                                ({"frozen": False}, ["0.bias", "1.weight", "1.bias", *buffers]),
                                ({"buffers": False, "frozen": False}, list(pl.optim.SGD(model, momentum=0.9).state["momentum_buffer"]))):
             self.assertEqual(list(nn.state(model, **options)), names)

@@ -236,17 +236,19 @@ class Slips(unittest.TestCase):
         def stepped():
             pl.optim.lr_scheduler.ReduceLROnPlateau(0.1).step(1.0)
 
-        for call, words in ((updated, "model, optimizer = optimizer.update"), (searched, "optimizer.update.model, loss="), (averaged, "ema = ema.update"),
+        for call, words in ((updated, "model, optimizer = optimizer.update"),
+                            (searched, "optimizer.update.model, loss="), (averaged, "ema = ema.update"),
                             (trained, "state = state.update"), (stepped, "plateau = plateau.step")):
             self.refused(rf"the result is not used[\s\S]*{words}", call, pl.TypeError)
         found = [pl.optim.SGD(self.model).update(self.model, self.gradient) for _ in range(2)]
         self.assertEqual(len(found), 2)
 
     def test_groups_instead_of_the_model(self):
-        for params in ([{"params": self.model[0], "lr": 1e-2}, {"params": self.model[1]}], [{"params": "*.bias"}], ({"params": "a", "betas": (0.9, 0.99)},)):
+        for params in ([{"params": self.model[0], "lr": 1e-2}, {"params": self.model[1]}], [{"params": "*.bias"}],
+                       ({"params": "a", "betas": (0.9, 0.99)},)):
             for make in pl.optim.AdamW, pl.optim.SGD, pl.optim.LBFGS:
-                self.refused(rf"{make.__name__}: the first argument is a list of groups[\s\S]*{make.__name__}\(model, groups=\[", lambda: make(params),
-                             pl.TypeError)
+                self.refused(rf"{make.__name__}: the first argument is a list of groups[\s\S]*{make.__name__}\(model, groups=\[",
+                             lambda: make(params), pl.TypeError)
         self.assertEqual(pl.optim.SGD([{"params": pl.ones(2)}]).steps.item(), 0)  # a model of this kind
 
     def test_frozen_models(self):
@@ -256,7 +258,8 @@ class Slips(unittest.TestCase):
     def test_optimizers_at_the_place_of_other_things(self):
         adam, rates = pl.optim.Adam(self.model), pl.optim.lr_scheduler
         plateau = rates.ReduceLROnPlateau(0.1)
-        for words, call in ((r"StepLR: lr is of the type Adam[\s\S]*the first argument is the rate: schedule = StepLR\(", lambda: rates.StepLR(adam, 10)),
+        for words, call in ((r"StepLR: lr is of the type Adam[\s\S]*the first argument is the rate: schedule = StepLR\(",
+                             lambda: rates.StepLR(adam, 10)),
                             (r"LambdaLR: lr[\s\S]*optimizer.lr = schedule", lambda: rates.LambdaLR(adam, lambda step: 1.0)),
                             (r"ReduceLROnPlateau: lr[\s\S]*plateau = ReduceLROnPlateau", lambda: rates.ReduceLROnPlateau(adam)),
                             (r"SequentialLR: schedules is of the type Adam[\s\S]*optimizer.lr = SequentialLR", lambda: rates.SequentialLR(adam, [2])),

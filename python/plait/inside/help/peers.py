@@ -205,9 +205,12 @@ PLAIT = {
     "set_printoptions": "x.numpy(), and np.set_printoptions",
     "set_num_threads": "the environment variable PLAIT_THREADS, before plait is imported: plait.Device('cpu')",
     "get_num_threads": "plait.Device('cpu')", "set_float32_matmul_precision": "with plait.autocast():",
-    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():", "GradScaler": "plait.autocast() in bf16 needs no scaling; plait.optim.loss_scale(transformation) scales losses of f16",
-    "stack_module_state": "plait.tree.map(lambda *leaves: plait.stack(leaves), *models), or plait.vmap(lambda key: Net(key=key))(plait.random.split_key(key, n))",
-    "functional_call": "model(x): the model has its weights, and plait.nn.load_state(model, state) gives it others", "psum": "plait.all_reduce_sum(x, 'i')",
+    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():",
+    "GradScaler": "plait.autocast() in bf16 needs no scaling; plait.optim.loss_scale(transformation) scales losses of f16",
+    "stack_module_state": "plait.tree.map(lambda *leaves: plait.stack(leaves), *models), or plait.vmap(lambda key: Net(key=key))("
+                          "plait.random.split_key(key, n))",
+    "functional_call": "model(x): the model has its weights, and plait.nn.load_state(model, state) gives it others",
+    "psum": "plait.all_reduce_sum(x, 'i')",
     "config": "plait.flush_denormals, plait.no_grad and plait.autocast are scopes", "pmean": "plait.all_reduce_mean(x, 'i')",
     "pmax": "plait.all_reduce_max(x, 'i')", "pmin": "plait.all_reduce_min(x, 'i')", "ppermute": "plait.axis_shift(x, 'i')",
     "pcast": "plait.vary(x, 'i')", "all_to_all": "plait.all_gather(x, 'i')",
@@ -238,7 +241,8 @@ OPTIM = {
     "inject_hyperparams": "not needed: numbers are tensors of the transformation: optimizer.transformation.learning_rate = 0.1",
     "TransformInitFn": "plait.optim.GradientTransformation(init, update)", "GradientTransformationExtraArgs": "plait.optim.GradientTransformation(init, update)",
     "GradScaler": "plait.optim.Optimizer(plait.optim.loss_scale(plait.optim.adamw(1e-3)), model); plait.autocast() in bf16 needs no scaling",
-    "update_bn": "calls of the averaged model in training mode, on batches, change its running statistics: _, model = plait.nn.call(average.model, x)",
+    "update_bn": "calls of the averaged model in training mode, on batches, change its running statistics: "
+                 "_, model = plait.nn.call(average.model, x)",
     "adamW": "plait.optim.adamw(1e-3) is the transformation, plait.optim.AdamW(model) the optimizer", "Adamw": "plait.optim.AdamW(model)",
     "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.partition, in plait.optim.Optimizer",
     "clip_grad_norm_": "gradient, norm = plait.optim.clip_grad_norm(gradient, max_norm)",
@@ -283,8 +287,8 @@ TREE = {
 # ---- Attributes of models and of optimizers.
 
 MODULE = {
-    **dict.fromkeys(("parameters", "named_parameters", "trainable_variables", "weights"), "plait.nn.state(model, buffers=False) maps names to weights; "
-                    "plait.nn.state(model) has the buffers, too"),
+    **dict.fromkeys(("parameters", "named_parameters", "trainable_variables", "weights"),
+                    "plait.nn.state(model, buffers=False) maps names to weights; plait.nn.state(model) has the buffers, too"),
     **dict.fromkeys(("buffers", "named_buffers"), "plait.nn.state(model) has them too; self.mask = plait.nn.Buffer(mask) defines one"),
     "register_buffer": "self.mask = plait.nn.Buffer(mask)", "register_parameter": "self.weight = weight", "add_module": "self.layer = layer",
     "register_module": "self.layer = layer", "requires_grad_": "model = plait.nn.freeze(model, 'encoder.*')",
@@ -306,12 +310,14 @@ MODULE = {
 OPTIMIZER = {
     "step": "model, optimizer = optimizer.update(model, gradient)", "apply_gradients": "model, optimizer = optimizer.update(model, gradient)",
     "zero_grad": "nothing to reset: plait.grad returns the gradient", "minimize": "model, optimizer = optimizer.update(model, gradient)",
-    "param_groups": "optimizer.lr is the rate, and optimizer.lr = 0.01 sets it; optimizer.groups[0].lr is that of a group", "learning_rate": "optimizer.lr", "means": "optimizer.state['exp_avg']",
+    "param_groups": "optimizer.lr is the rate, and optimizer.lr = 0.01 sets it; optimizer.groups[0].lr is that of a group",
+    "learning_rate": "optimizer.lr", "means": "optimizer.state['exp_avg']",
     "velocity": "optimizer.state['momentum_buffer']", "squares": "optimizer.state['exp_avg_sq']",
     "state_dict": "dict(plait.tree.leaves_with_paths(optimizer)); or pickle of the optimizer",
     "add_param_group": "create the optimizer for the whole model, with groups=", "init": "the optimizer has its state when it is created",
 }
-TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM, "plait.metrics": METRICS, "plait.linalg": LINALG, "plait.random": RANDOM}
+TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM,
+          "plait.metrics": METRICS, "plait.linalg": LINALG, "plait.random": RANDOM}
 
 # Suffixes of names that describe a variant of a function, and not the function.
 _BEGINNINGS = ("native_", "cudnn_", "miopen_", "mkldnn_", "quantized_", "Lazy", "lp_")

@@ -88,7 +88,7 @@ class Metric(Module):
                                          "returns self.with_(total=self.total + …)")
 
     def _state(self, what):
-        """The buffers that change, by name. TypeError if there are none, or if tensors are no buffers."""
+        """The buffers that change, by name. TypeError if there are none, or if there are weights."""
         name = f"metrics.{type(self).__name__}"
         leaves, structure = _core._flatten(self)
         for path, leaf, is_buffer in zip(structure.paths, leaves, buffers_of(structure)):
