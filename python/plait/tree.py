@@ -74,12 +74,20 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
     for i, other in enumerate(others):
         found, own = flatten(other)
         if own != form:
-            raise errors.ValueError(f"tree.map: tree {i + 1} differs in structure from the first: its leaves are {list(own.paths)}, expected "
-                                    f"{list(form.paths)}, and equal static parts")
+            raise _differs(i + 1, own, form)
         columns.append(found)
     rows = list(zip(*columns))
     once = _Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
     return form.unflatten(once.spread([function(*row) for row in once.values]))
+
+
+def _differs(place, own, form):
+    message = (f"tree.map: tree {place} differs in structure from the first: its leaves are {list(own.paths)}, expected {list(form.paths)}, and "
+               "equal static parts")
+    if not set(own.paths) < set(form.paths):
+        return errors.ValueError(message)
+    return errors.ValueError.with_hint(message, "a gradient has None for buffers and frozen weights: plait.optim.apply_updates(model, updates) adds "
+                                       "updates to the others")
 
 
 def register(cls, flatten=None, unflatten=None):

@@ -128,6 +128,18 @@ class Adapters(unittest.TestCase):
         self.assertEqual({each.training for each in (merged, merged.attention.qkv, merged.parts["up"])}, {False})
         self.assertIs(type(merged.parts["pair"][0]), pl.nn.Linear)
 
+    def test_adapters_are_not_adapted(self):
+        layers = [pl.nn.Linear(6, 6, dtype=pl.f64) for _ in range(2)]
+        once = with_products(pl.nn.lora(pl.nn.Sequential(*layers), "0", rank=2))
+        twice, x = with_products(pl.nn.lora(once, rank=3)), p(2, 6)
+        self.assertEqual([layer.rank for layer in twice], [2, 3])
+        self.assertIs(type(twice[0].base), pl.nn.Linear)
+        merged = pl.nn.merge_lora(twice)
+        self.assertEqual([type(layer) for layer in merged], [pl.nn.Linear] * 2)
+        close(merged(x), twice(x), "merged", 1e-12)
+        with self.assertRaisesRegex(pl.ValueError, "no Linear or QuantizedLinear"):
+            pl.nn.lora(twice)
+
     def test_of_quantized_layers(self):
         model, x = Block(), p(2, 3, 6)
         narrow = pl.nn.quantize(model, 4, pattern="*")

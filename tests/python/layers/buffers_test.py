@@ -153,6 +153,18 @@ class Buffers(unittest.TestCase):
         with self.assertRaisesRegex(pl.TypeError, r"Tables.tables has a Buffer inside of a list[\s\S]*self.tables = plait.nn.Buffer"):
             Tables([pl.nn.Buffer(pl.ones(2))])
 
+    def test_arrays_of_models_in_lists(self):
+        class Pair(pl.Module):
+            def __init__(self, *further):
+                self.parts = [Masked(), {"second": Masked()}, *further]
+
+        pair = Pair()
+        gradient = pl.grad(lambda pair: loss(pair.parts[1]["second"]))(pair).parts[1]["second"]
+        self.assertEqual((pair._buffers, gradient.table, gradient.mask), (frozenset(), None, None))
+        self.assertGreater(pl.norm(gradient.weight).item(), 0)
+        with self.assertRaisesRegex(pl.TypeError, r"Pair.parts has NumPy arrays[\s\S]*: 2.x is one"):
+            Pair({"x": np.ones(2)})
+
     def test_a_tensor_that_is_both(self):
         class Both(pl.Module):
             def __init__(self):

@@ -312,7 +312,7 @@ class Special(unittest.TestCase):
 
     def test_counts_are_exact(self):
         metric = pl.metrics.Accuracy("binary")
-        state = metric._with(correct=pl.tensor(2**53, dtype=pl.i64), count=pl.tensor(2**53, dtype=pl.i64))
+        state = metric.with_(correct=pl.tensor(2**53, dtype=pl.i64), count=pl.tensor(2**53, dtype=pl.i64))
         state = state.update(pl.tensor([0.9]), pl.tensor([1]))
         self.assertEqual((state.correct.item(), state.count.item()), (2**53 + 1, 2**53 + 1))
 
@@ -355,6 +355,65 @@ class Special(unittest.TestCase):
                 (lambda: m.Acuracy, pl.AttributeError, "Accuracy")):
             with self.subTest(message), self.assertRaisesRegex(error, message):
                 call()
+
+
+class Counted(pl.metrics.Metric):
+    """A metric of a user: how many numbers are above an edge, and of how many; nested and constant parts are allowed."""
+
+    def __init__(self):
+        self.numbers, self.edge = pl.nn.Buffer({"above": pl.zeros((), dtype=pl.i64), "all": pl.zeros((), dtype=pl.i64)}), np.array(0.5)
+        self.model = pl.nn.Buffer(pl.nn.Linear(1, 1))
+
+    def update(self, x):
+        above, count = pl.sum(x > self.edge), pl.sum(pl.ones_like(x, dtype=pl.i64))
+        return self.with_(numbers={"above": self.numbers["above"] + above, "all": self.numbers["all"] + count})
+
+    def compute(self):
+        return self.numbers["above"] / self.numbers["all"]
+
+
+class Own(unittest.TestCase):
+    def test_sums_are_merged(self):
+        empty, x = Counted(), pl.tensor([[0.2, 0.8], [0.9, 0.6]])
+        found = empty.update(x[0]).merge(empty.update(x[1]))
+        self.assertEqual((found.compute().item(), found.numbers["all"].item(), found.edge.item()), (0.75, 4, 0.5))
+        self.assertEqual((found.reset().numbers["all"].item(), found.reset().edge.item()), (0, 0.5))
+        self.assertTrue(pl.array_equal(found.reset().model.weight, empty.model.weight))
+        shares = pl.vmap(lambda row: empty.update(row).all_reduce("data").compute(), axis_name="data")(x)
+        self.assertEqual(shares.tolist(), [0.75, 0.75])
+        both = pl.metrics.Collection(own=empty)
+        self.assertEqual(both.update(x[0]).merge(both.update(x[1])).compute()["own"].item(), 0.75)
+
+    def test_states_that_merge_does_not_know(self):
+        class Plain(pl.metrics.Metric):
+            def __init__(self, total):
+                self.total = total
+
+        for total, words in ((0, "Plain: it has no buffers, and no {} of its own"),
+                             (pl.zeros(()), "Plain: total is a weight, which {} does not know"),
+                             (pl.nn.Buffer(pl.nn.Linear(1, 1)), "Plain: it has no buffers")):
+            metric = Plain(total)
+            for what, call in (("merge", lambda: metric.merge(metric)), ("reset", metric.reset), ("merge", lambda: metric.all_reduce("data")),
+                               ("reset", pl.metrics.Collection(a=metric).reset)):
+                with self.subTest(words), self.assertRaisesRegex(pl.TypeError, words.format(what) + r"[\s\S]*plait.nn.Buffer\("):
+                    call()
+        with self.assertRaisesRegex(pl.TypeError, r"Plain: there is no update[\s\S]*define update\(self, predictions, targets\)"):
+            Plain(0).update(1, 2)
+        with self.assertRaisesRegex(pl.AttributeError, "metrics.Sum: sum is not one of its buffers, count, total"):
+            pl.metrics.Sum().with_(sum=1)
+
+    def test_a_result_that_is_not_used(self):
+        x = pl.tensor([0.5, 1.0])
+        for metric in pl.metrics.Mean(), pl.metrics.Sum():
+            with self.assertRaisesRegex(pl.TypeError, r"update\(\) returns the metric with a batch more[\s\S]*metric = metric.update\("):
+                metric.update(x)
+        for metric in pl.metrics.MSE(), pl.metrics.R2(), pl.metrics.Accuracy("binary"), pl.metrics.Collection(mae=pl.metrics.MAE()):
+            with self.assertRaisesRegex(pl.TypeError, "the result is not used"):
+                metric.update(x, x)
+
+    def test_help_says_what_binary_predictions_are(self):
+        for name in "Accuracy", "Precision", "Recall", "F1", "ConfusionMatrix", "AUROC":
+            self.assertRegex(getattr(pl.metrics, name).__doc__, r'Predictions for "binary"\s+and\s+"multilabel"\s+are\s+(probabilities|scores)')
 
 
 if __name__ == "__main__":

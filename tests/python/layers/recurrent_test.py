@@ -175,7 +175,12 @@ class Refusals(unittest.TestCase):
             (lambda: nn.GRU(3, 3)(x), pl.ShapeError, r"nn.GRU: the input is f32\[4, 3, 2\], expected 2 or 3 dimensions, the last of 3"),
             (lambda: nn.GRUCell(2, 3)(x), pl.ShapeError, "nn.GRUCell: the input is .* expected 1 or 2 dimensions"),
             (lambda: nn.GRU(2, 3)(x, pl.ones((1, 4, 3))), pl.ShapeError, r"the initial state h is f32\[1, 4, 3\], expected \[1, 3, 3\]"),
-            (lambda: nn.LSTM(2, 3)(x, (pl.ones((1, 3, 3)),)), pl.ValueError, r"nn.LSTM: hx has 1 states, expected \(h, c\)"),
+            (lambda: nn.LSTM(2, 3)(x, (pl.ones((1, 3, 3)),)), pl.ValueError,
+             r"nn.LSTM: the initial state is a tuple of 1, expected a tuple \(h, c\)"),
+            (lambda: nn.LSTM(2, 3)(x, pl.ones((1, 3, 3))), pl.ValueError,
+             r"nn.LSTM: the initial state is f32\[1, 3, 3\], expected a tuple \(h, c\)[\s\S]*\(h, c\)\)"),
+            (lambda: nn.LSTMCell(2, 3)(x[0], pl.ones((3, 3))), pl.ValueError, r"nn.LSTMCell: the initial state is f32\[3, 3\], expected a tuple"),
+            (lambda: nn.GRU(2, 3)(x, (pl.ones((1, 3, 3)),) * 2), pl.ValueError, "nn.GRU: the initial state is a tuple of 2, expected one tensor, h"),
             (lambda: nn.LSTM(2, 3)(x, lengths=pl.tensor(2)), pl.ValueError, "nn.LSTM: lengths is .*one integer for each sequence"),
             (lambda: nn.LSTM(2, 3)(x[0], lengths=pl.tensor([2])), pl.ValueError, "nn.LSTM: lengths is"),
             (lambda: nn.LSTM(2, 3)(x, lengths=pl.tensor([2.0, 1.0, 1.0])), pl.ValueError, "nn.LSTM: lengths is f32")))

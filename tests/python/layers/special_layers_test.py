@@ -120,6 +120,21 @@ class OtherForms(unittest.TestCase):
             layer.running_mean, layer.running_var = plain.running_mean, plain.running_var
             near(layer.eval()(x[0]), plain.eval()(x[0]).numpy())
 
+    def test_a_mean_over_all_batches_is_one_record(self):
+        theirs = torch.nn.BatchNorm1d(3, momentum=None, dtype=torch.float64)
+        layer = jitted = pl.nn.BatchNorm1d(3, momentum=None, dtype=pl.f64)
+        run = pl.jit(pl.nn.call, fullgraph=True)
+        for i in range(5):
+            x = pl.random.normal(pl.random.key(i), (6, 3), dtype=pl.f64)
+            wanted = theirs(torch.from_numpy(x.numpy().copy())).detach().numpy()
+            (eager, layer), (found, jitted) = pl.nn.call(layer, x), run(jitted, x)
+            for each in eager, found:
+                near(each, wanted)
+            for name in "running_mean", "running_var", "num_batches_tracked":
+                for each in layer, jitted:
+                    near(getattr(each, name), getattr(theirs, name).numpy())
+        self.assertEqual((pl.stats(run).traces, pl.stats(run).hits), (1, 4))
+
     def test_adaptive_softmax(self):
         torch.manual_seed(0)
         for head_bias in False, True:

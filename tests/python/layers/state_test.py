@@ -216,6 +216,32 @@ class States(unittest.TestCase):
         with self.assertRaisesRegex(pl.TypeError, "the state is a list"):
             nn.load_state(ours, [])
 
+    def test_ways_out(self):
+        ours, theirs = self.pair()
+        state = nn.state(ours) | {"2.head.weight": np.zeros((7, 7)), "2.head.bias": np.zeros(7)}
+        with self.assertRaisesRegex(pl.ValueError, r"in the state\n  hint: rename=\{\"2.head.\*\": None\}, missing=\"2.head.\*\" keeps"):
+            nn.load_state(ours, state)
+        loaded = nn.load_state(ours, state, rename={"2.head.*": None}, missing="2.head.*")
+        self.assertIs(loaded[2].head.weight, ours[2].head.weight)
+        with self.assertRaisesRegex(pl.ValueError, r"rename=\{\"weight\": None\}, missing=\"weight\""):
+            nn.load_state(nn.Linear(2, 1), {"weight": np.zeros((3, 3)), "bias": np.zeros(1)})
+        with self.assertRaisesRegex(pl.ValueError, r"no name of the state matches '2.haed.\*' of rename[\s\S]*did you mean 2.head."):
+            nn.load_state(ours, nn.state(ours), rename={"2.haed.*": None})
+        with self.assertRaisesRegex(pl.TypeError, r"the state is a Sequential[\s\S]*pass theirs.state_dict\(\)"):
+            nn.load_state(ours, theirs)
+        with self.assertRaisesRegex(pl.TypeError, r"the state is a Sequential[\s\S]*plait.nn.state\(model\)"):
+            nn.load_state(ours, ours)
+
+    def test_weights_without_buffers(self):
+        model = nn.freeze(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)), "0.weight")
+        buffers = ["1.running_mean", "1.running_var", "1.num_batches_tracked"]
+        for options, names in (({}, ["0.weight", "0.bias", "1.weight", "1.bias", *buffers]),
+                               ({"buffers": False}, ["0.weight", "0.bias", "1.weight", "1.bias"]),
+                               ({"frozen": False}, ["0.bias", "1.weight", "1.bias", *buffers]),
+                               ({"buffers": False, "frozen": False}, list(pl.optim.SGD(model, momentum=0.9).state["momentum_buffer"]))):
+            self.assertEqual(list(nn.state(model, **options)), names)
+        self.assertIs(nn.state(model, buffers=False)["0.bias"], model[0].bias)
+
     def test_long_lists_are_cut(self):
         with self.assertRaisesRegex(pl.ValueError, "32 more are missing"):
             nn.load_state(nn.Sequential(*(nn.Linear(1, 1) for _ in range(20))), {})

@@ -174,6 +174,111 @@ class Groups(unittest.TestCase):
 
 
 @unittest.skipUnless(__import__("importlib").util.find_spec("optax"), "optax is not installed")
+class Slips(unittest.TestCase):
+    """What users of other libraries write, or forget."""
+
+    def setUp(self):
+        self.model = pl.nn.Sequential(pl.nn.Linear(2, 2), pl.nn.Linear(2, 1))
+        self.gradient = pl.grad(lambda model: pl.sum(model(pl.ones(2))))(self.model)
+
+    def refused(self, words, call, error=pl.Error):
+        with self.subTest(words), self.assertRaisesRegex(error, words) as caught:
+            call()
+        self.assertLess(len(str(caught.exception)), 400)
+
+    def test_attributes_that_do_not_exist(self):
+        adam = pl.optim.AdamW(self.model, groups=[{"params": "*.bias", "lr": 0.1}])
+        for thing, name, words in ((adam, "weight_deacy", "AdamW has no 'weight_deacy'; did you mean weight_decay?"),
+                                   (adam, "learning_rate", r"AdamW has no 'learning_rate'[\s\S]*hint: optimizer.lr"),
+                                   (adam, "param_groups", r"AdamW has no 'param_groups'[\s\S]*optimizer.lr = 0.01 sets it"),
+                                   (adam.groups[0], "weight_deacy", "Group has no 'weight_deacy'; did you mean weight_decay?"),
+                                   (pl.optim.LBFGS(self.model), "history", "LBFGS has no 'history'; did you mean history_size?"),
+                                   (pl.optim.Optimizer(pl.optim.sgd(0.1), self.model), "step", "Optimizer has no 'step'")):
+            self.refused(words, lambda: setattr(thing, name, 0.1), pl.AttributeError)
+        adam.groups[0].weight_decay, adam.maximize = 0.5, True
+        self.refused(r"has no 'param_groups'[\s\S]*optimizer.lr is the rate", lambda: adam.param_groups, pl.AttributeError)
+
+        class Own(pl.optim.SGD):
+            def __init__(self, model):
+                super().__init__(model, lr=0.1)
+                self.more = 1
+
+        self.assertEqual(Own(self.model).more, 1)
+
+    def test_the_rate_of_a_transformation(self):
+        transformation = pl.optim.chain(pl.optim.clip(1.0), pl.optim.adamw(0.1))
+        one, other = (pl.optim.Optimizer(transformation, self.model) for _ in range(2))
+        one.lr = 0.5
+        other.learning_rate = lambda step: 0.25
+        self.assertEqual((one.lr.item(), one.learning_rate.item(), one.transformation.learning_rate.item()), (0.5, 0.5, 0.5))
+        self.assertEqual((transformation.learning_rate.item(), other.lr(0)), (0.1, 0.25))
+        sgd = pl.optim.Optimizer(pl.optim.sgd(1.0), pl.tensor(1.0))
+        sgd.lr = 0.25
+        self.assertEqual(sgd.update(pl.tensor(1.0), pl.tensor(1.0))[0].item(), 0.75)
+        for made in pl.optim.scale(-0.1), pl.optim.chain(pl.optim.sgd(0.1), pl.optim.sgd(0.2)):
+            optimizer = pl.optim.Optimizer(made, self.model)
+            self.refused(r"no learning rate of its own[\s\S]*optimizer.transformation.learning_rate", lambda: optimizer.lr, pl.AttributeError)
+            self.refused("no learning rate of its own", lambda: setattr(optimizer, "lr", 0.1), pl.AttributeError)
+
+    def test_results_that_are_not_used(self):
+        def updated():
+            pl.optim.SGD(self.model).update(self.model, self.gradient)
+
+        def searched():
+            pl.optim.LBFGS(self.model).update(self.model, loss=lambda model: pl.sum(model(pl.ones(2)) ** 2))
+
+        def averaged():
+            pl.optim.EMA(self.model).update(self.model)
+
+        def trained():
+            pl.optim.TrainState(self.model, pl.optim.SGD(self.model)).update(self.gradient)
+
+        def stepped():
+            pl.optim.lr_scheduler.ReduceLROnPlateau(0.1).step(1.0)
+
+        for call, words in ((updated, "model, optimizer = optimizer.update"),
+                            (searched, "optimizer.update.model, loss="), (averaged, "ema = ema.update"),
+                            (trained, "state = state.update"), (stepped, "plateau = plateau.step")):
+            self.refused(rf"the result is not used[\s\S]*{words}", call, pl.TypeError)
+        found = [pl.optim.SGD(self.model).update(self.model, self.gradient) for _ in range(2)]
+        self.assertEqual(len(found), 2)
+
+    def test_groups_instead_of_the_model(self):
+        for params in ([{"params": self.model[0], "lr": 1e-2}, {"params": self.model[1]}], [{"params": "*.bias"}],
+                       ({"params": "a", "betas": (0.9, 0.99)},)):
+            for make in pl.optim.AdamW, pl.optim.SGD, pl.optim.LBFGS:
+                self.refused(rf"{make.__name__}: the first argument is a list of groups[\s\S]*{make.__name__}\(model, groups=\[",
+                             lambda: make(params), pl.TypeError)
+        self.assertEqual(pl.optim.SGD([{"params": pl.ones(2)}]).steps.item(), 0)  # a model of this kind
+
+    def test_frozen_models(self):
+        self.refused(r"Adam: all weights of the model are frozen[\s\S]*plait.nn.unfreeze", lambda: pl.optim.Adam(pl.nn.freeze(self.model)))
+        self.refused("Adam: the model has no weights", lambda: pl.optim.Adam({"n": pl.tensor(1)}))
+
+    def test_optimizers_at_the_place_of_other_things(self):
+        adam, rates = pl.optim.Adam(self.model), pl.optim.lr_scheduler
+        plateau = rates.ReduceLROnPlateau(0.1)
+        for words, call in ((r"StepLR: lr is of the type Adam[\s\S]*the first argument is the rate: schedule = StepLR\(",
+                             lambda: rates.StepLR(adam, 10)),
+                            (r"LambdaLR: lr[\s\S]*optimizer.lr = schedule", lambda: rates.LambdaLR(adam, lambda step: 1.0)),
+                            (r"ReduceLROnPlateau: lr[\s\S]*plateau = ReduceLROnPlateau", lambda: rates.ReduceLROnPlateau(adam)),
+                            (r"SequentialLR: schedules is of the type Adam[\s\S]*optimizer.lr = SequentialLR", lambda: rates.SequentialLR(adam, [2])),
+                            (r"Adam: lr is of the type ReduceLROnPlateau[\s\S]*plateau = plateau.step\(loss\); optimizer.lr = plateau.lr",
+                             lambda: pl.optim.Adam(self.model, lr=plateau)),
+                            (r"optim.chain: an optimizer, Adam, [\s\S]*use the lower-case optim.adam\(", lambda: pl.optim.chain(adam)),
+                            (r"optim.Optimizer: an optimizer, SGD, [\s\S]*optim.sgd\(", lambda: pl.optim.Optimizer(pl.optim.SGD, self.model)),
+                            (r"optim.chain: an optimizer, ASGD, [\s\S]*functions with lower-case", lambda: pl.optim.chain(pl.optim.ASGD(self.model))),
+                            (r"a StepLR is a function of the step[\s\S]*optimizer.lr\(optimizer.steps\)", lambda: float(rates.StepLR(0.1, 10)))):
+            self.refused(words, call)
+
+    def test_gradients_of_another_model(self):
+        self.refused(r"the gradient has '2.weight'[\s\S]*plait.optim.apply_updates", lambda: pl.optim.SGD(self.model).update(
+            self.model, self.gradient + self.gradient), pl.ValueError)
+        twice = pl.optim.apply_updates(self.gradient, self.gradient)
+        moved, _ = pl.optim.SGD(self.model, lr=1.0).update(self.model, twice)
+        np.testing.assert_allclose(moved[1].bias, self.model[1].bias - 2 * self.gradient[1].bias, rtol=1e-6)
+
+
 class Optax(unittest.TestCase):
     def test_lion_lamb_and_lars(self):
         import jax

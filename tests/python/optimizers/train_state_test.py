@@ -58,6 +58,19 @@ class States(unittest.TestCase):
         self.assertGreater(np.abs(state.model.norm.mean.numpy()).max(), 0)
         self.assertEqual(len(set(losses)), 6)
 
+    def test_parts_of_ones_own(self):
+        class WithAverage(pl.optim.TrainState):
+            def __init__(self, model):
+                super().__init__(model, pl.optim.SGD(model))
+                self.ema = pl.optim.EMA(model)
+
+        model = pl.tensor([1.0])
+        state = WithAverage(model).update(model)
+        state = state.with_(ema=state.ema.update(state.model))
+        self.assertEqual((type(state), state.ema.n_averaged.item()), (WithAverage, 1))
+        with self.assertRaisesRegex(pl.TypeError, "WithAverage has no part 'average'; it has model, optimizer, .*ema"):
+            state.with_(average=1)
+
     def test_the_tree_has_everything(self):
         paths = set(pl.tree.structure(begun()).paths)
         self.assertLessEqual({"model.first.weight", "model.norm.mean", "key", "step", "loader.epoch", "metrics.0", "optimizer.lr"}, paths)

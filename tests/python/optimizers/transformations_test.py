@@ -223,6 +223,23 @@ class Slices(unittest.TestCase):
         with self.assertRaisesRegex(pl.TypeError, "has_aux=True"):
             optim.microbatches(3, changes_model=True)(pl.value_and_grad(lambda model, x: pl.mean(x)))(model, x)
 
+    def test_keys_are_split(self):
+        key, model = pl.random.key(3), pl.tensor(2.0)
+
+        def loss(model, x, key, *, further):
+            return pl.mean(model * x * pl.random.uniform(key, x.shape)) + pl.sum(pl.random.uniform(further["key"], (1,)))
+
+        step = pl.value_and_grad(loss)
+        keys = pl.random.split_key(key, 4)
+        wanted = [step(model, X[3 * i:3 * i + 3], keys[i], further={"key": keys[i]}) for i in range(4)]
+        self.assertEqual(len({value.item() for value, _ in wanted}), 4)
+        for run in optim.microbatches(4)(step), pl.jit(optim.microbatches(4)(step)):
+            value, gradient = run(model, X, key, further={"key": key})
+            self.assertAlmostEqual(value.item(), sum(each.item() for each, _ in wanted) / 4, places=5)
+            self.assertAlmostEqual(gradient.item(), sum(each.item() for _, each in wanted) / 4, places=5)
+        with self.assertRaisesRegex(pl.TypeError, "an argument is a scalar"):
+            optim.microbatches(4)(step)(model, pl.tensor(1.0), key, further={})
+
     def test_bad_batches(self):
         with self.assertRaisesRegex(pl.ValueError, "the batch of 12 cannot be cut into 5 equal slices"):
             optim.microbatches(5)(pl.grad(loss_of))(model_of(), X)

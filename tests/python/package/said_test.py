@@ -1,6 +1,7 @@
 """What errors say to those who write a thing as another library has it, or have forgotten something."""
 
 import functools
+import inspect
 import unittest
 
 import numpy as np
@@ -125,6 +126,51 @@ class ModelsOfOthers(unittest.TestCase):
             LAYER.weigth
         self.assertEqual((caught.exception.name, caught.exception.obj), ("weigth", LAYER))
 
+    def test_first_attempts(self):
+        for thing, name, words in ((LAYER, "flatten_parameters", "not needed"), (LAYER, "register_forward_hook", "from __call__"),
+                                   (pl, "stack_module_state", "plait.stack"), (pl.nn, "stack_module_state", "plait.stack"),
+                                   (pl, "functional_call", "plait.nn.load_state"), (pl.nn, "functional_call", "plait.nn.load_state"),
+                                   (pl.optim, "GradScaler", "plait.optim.loss_scale"), (pl, "GradScaler", "plait.optim.loss_scale"),
+                                   (pl.optim, "update_bn", "plait.nn.call"), (pl.metrics, "F1Score", "plait.metrics.F1"),
+                                   (pl.metrics, "MeanSquaredError", "plait.metrics.MSE"), (pl.optim, "adamW", "plait.optim.adamw.*plait.optim.AdamW"),
+                                   (pl.nn, "parameters", "buffers=False"), (LAYER, "parameters", "buffers=False")):
+            with self.subTest(name), self.assertRaisesRegex(pl.AttributeError, words):
+                getattr(thing, name)
+
+    def test_tapes_and_models(self):
+        with self.assertRaisesRegex(pl.ValueError, r"does not depend[\s\S]*Module is loss, gradient = plait.value_and_grad\(loss_of\)\(model\)$"):
+            pl.sum(LAYER(X)).backward()
+        x = pl.ones(3).requires_grad(True)
+        pl.sum(x * x).backward(3.0)
+        np.testing.assert_array_equal(x.grad, 6 * np.ones(3))
+        for name in "requires_grad", "requires_grad_":
+            with self.assertRaisesRegex(pl.TypeError, rf"{name}: a tensor [\s\S]*plait.stop_gradient\(x\)[\s\S]*plait.nn.freeze"):
+                getattr(pl.ones(3), name)(False)
+        x = pl.ones(3)
+        self.assertIs(x.requires_grad_(True), x)
+        pl.sum(x).backward()
+        np.testing.assert_array_equal(x.grad, np.ones(3))
+
+    def test_arithmetic_on_models(self):
+        layer = pl.nn.BatchNorm1d(2)
+        gradient = pl.grad(lambda layer: pl.sum(pl.nn.call(layer, X)[0] ** 2))(layer)
+        for call in (lambda: layer - 0.1 * gradient, lambda: layer - gradient,
+                     lambda: pl.tree.map(lambda w, g: w - 0.1 * g, layer, gradient)):
+            with self.assertRaisesRegex(pl.Error, r"hint: [\s\S]*plait.optim.apply_updates\(model, "):
+                call()
+        moved = pl.optim.apply_updates(layer, pl.tree.map(lambda g: -0.1 * g, gradient))
+        np.testing.assert_allclose(moved.bias, layer.bias - 0.1 * gradient.bias)
+
+    def test_classes_of_another_form(self):
+        logits, ids = pl.ones((16, 3)), pl.zeros((16, 1), dtype=pl.i64)
+        for name, loss in (("nn.cross_entropy", pl.nn.cross_entropy), ("nn.CrossEntropyLoss", pl.nn.CrossEntropyLoss()),
+                           ("nn.NLLLoss", pl.nn.NLLLoss())):
+            with self.assertRaisesRegex(pl.ShapeError, rf"{name}: the target is i64\[16, 1\] for f32\[16, 3\][\s\S]*target.squeeze\(-?1\)"):
+                loss(logits, ids)
+            with self.assertRaisesRegex(pl.TypeError, rf"{name}: the target is bool\[16\][\s\S]*nn.BCEWithLogitsLoss"):
+                loss(logits, ids[:, 0] > 0)
+            self.assertEqual(loss(logits, ids[:, 0]).shape, ())
+
     def test_all_that_torch_has(self):
         """Methods that models of PyTorch have have an answer, but for its machinery."""
         from plait.inside.help import peers
@@ -171,6 +217,41 @@ class Signatures(unittest.TestCase):
                 if not (value.__doc__ or "").startswith(f"{value.__name__}("):
                     without.append(f"{place.__name__}.{name}")
         self.assertEqual(without, [])
+
+    def test_they_read_well(self):
+        """No addresses of objects, and no names of what is inside, as annotations or defaults."""
+        seen = 0
+        for place in pl, pl.nn, pl.nn.init, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+            for name, value in vars(place).items():
+                if name.startswith("_") or not callable(value) or isinstance(value, type) and issubclass(value, Exception):
+                    continue
+                try:
+                    shown = str(inspect.signature(value))
+                except (TypeError, ValueError):
+                    continue
+                with self.subTest(f"{place.__name__}.{name}"):
+                    self.assertNotRegex(shown, r" at 0x|plait\.inside|\n")
+                seen += 1
+        self.assertGreater(seen, 800)
+        self.assertIn("decay: number, nesterov: bool = False", str(inspect.signature(pl.optim.trace)))
+        self.assertIn("max_learning_rate: number | None = None", str(inspect.signature(pl.optim.scale_by_zoom_linesearch)))
+
+    def test_calls_with_several_arguments_say_what_they_take(self):
+        without, seen = set(), 0
+        for place in pl.nn, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+            for value in vars(place).values():
+                for method in ("__call__", "init", "update", "step") if isinstance(value, type) and issubclass(value, pl.Module) else ():
+                    owner = next((each for each in value.__mro__ if method in vars(each)), None)
+                    if owner is None or len(inspect.signature(vars(owner)[method]).parameters) < 3 and method == "__call__":
+                        continue
+                    text = (vars(owner)[method].__doc__ or "").removeprefix(f"{method}{inspect.signature(vars(owner)[method])}").strip()
+                    seen += 1
+                    if not text:
+                        without.add(f"{value.__name__}.{method}")
+        self.assertEqual(sorted(without), [])
+        self.assertGreater(seen, 200)
+        self.assertIn("lengths, i64[batch]", pl.nn.LSTM.__call__.__doc__)
+        self.assertIn("which some", pl.optim.chain.update.__doc__)
 
     def test_methods_keep_their_own_text(self):
         self.assertTrue(pl.Tensor.split.__doc__.startswith("Split along the axis"))

@@ -343,6 +343,42 @@ def _round(self, digits=None):
 Tensor.__format__ = _core._boundary(_format)
 Tensor.__round__ = _core._boundary(_round)
 
+# ---- Tapes.
+
+_of_core = {name: getattr(Tensor, name) for name in ("backward", "requires_grad", "requires_grad_")}
+_OF_MODELS = "; the gradient by the weights of a Module is loss, gradient = plait.value_and_grad(loss_of)(model)"
+
+
+def backward(self, cotangent=None, *, create_graph=False, retain_graph=False):
+    """The backward pass from this tensor, with a cotangent, by default 1 for a scalar."""
+    try:
+        return _of_core["backward"](self, cotangent, create_graph=create_graph, retain_graph=retain_graph)
+    except errors.ValueError as error:
+        if "requires_grad" in error.hint:
+            error.hint += _OF_MODELS
+            error.args = (f"{error.args[0]}{_OF_MODELS}",)
+        raise
+
+
+def requires_grad(self, requires_grad=True):
+    """A tensor with the same elements, whose gradient backward() computes."""
+    return _followed("requires_grad", self, requires_grad)
+
+
+def requires_grad_(self, requires_grad=True):
+    """Marks this object as one that a tape follows."""
+    return _followed("requires_grad_", self, requires_grad)
+
+
+def _followed(name, tensor, requires_grad):
+    if requires_grad is not True:
+        raise errors.TypeError.with_hint(f"{name}: a tensor that a tape follows stays so", "plait.stop_gradient(x) is the same without derivatives, "
+                                         "model = plait.nn.freeze(model, 'encoder.*') does not train these weights")
+    return _of_core[name](tensor)
+
+
+Tensor.backward, Tensor.requires_grad, Tensor.requires_grad_ = backward, requires_grad, requires_grad_
+
 # ---- Attributes.
 
 Tensor.T = property(lambda tensor: _core.transpose(tensor), doc="With its dimensions in reverse order.")

@@ -58,6 +58,12 @@ def of_object(thing, name):
     return error
 
 
+def of_assignment(thing, name, names):
+    """The error of an assignment to an attribute that does not exist."""
+    return _missing(f"{type(thing).__name__} has no {name!r}", name, [each for each in names if not each.startswith("_")],
+                    peers.of_object(thing, name))
+
+
 def in_words(value):
     """A value in an error: as Python shows it if that is short, else its type."""
     text = repr(value)

@@ -205,7 +205,12 @@ PLAIT = {
     "set_printoptions": "x.numpy(), and np.set_printoptions",
     "set_num_threads": "the environment variable PLAIT_THREADS, before plait is imported: plait.Device('cpu')",
     "get_num_threads": "plait.Device('cpu')", "set_float32_matmul_precision": "with plait.autocast():",
-    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():", "GradScaler": "plait.autocast() in bf16 needs no scaling", "psum": "plait.all_reduce_sum(x, 'i')",
+    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():",
+    "GradScaler": "plait.autocast() in bf16 needs no scaling; plait.optim.loss_scale(transformation) scales losses of f16",
+    "stack_module_state": "plait.tree.map(lambda *leaves: plait.stack(leaves), *models), or plait.vmap(lambda key: Net(key=key))("
+                          "plait.random.split_key(key, n))",
+    "functional_call": "model(x): the model has its weights, and plait.nn.load_state(model, state) gives it others",
+    "psum": "plait.all_reduce_sum(x, 'i')",
     "config": "plait.flush_denormals, plait.no_grad and plait.autocast are scopes", "pmean": "plait.all_reduce_mean(x, 'i')",
     "pmax": "plait.all_reduce_max(x, 'i')", "pmin": "plait.all_reduce_min(x, 'i')", "ppermute": "plait.axis_shift(x, 'i')",
     "pcast": "plait.vary(x, 'i')", "all_to_all": "plait.all_gather(x, 'i')",
@@ -217,7 +222,9 @@ NN = {
     "Dense": "plait.nn.Linear", "LinearCrossEntropyOptions": "plait.nn.LinearCrossEntropyLoss", "RNNBase": "plait.nn.LSTM, plait.nn.GRU or plait.nn.RNN",
     "RNNCellBase": "plait.nn.LSTMCell, plait.nn.GRUCell or plait.nn.RNNCell", "DataParallel": "plait.vmap(f, axis_name='i'); the only device is the CPU",
     "UninitializedParameter": "plait.nn.LazyLinear makes its weights at the first call", "UninitializedBuffer": "plait.nn.LazyLinear makes its weights at the first call",
-    "swish": "plait.silu(x)", "parameters": "plait.nn.state(model)",
+    "swish": "plait.silu(x)", "parameters": "plait.nn.state(model, buffers=False)",
+    "stack_module_state": "plait.tree.map(lambda *leaves: plait.stack(leaves), *models)",
+    "functional_call": "model(x): the model has its weights, and plait.nn.load_state(model, state) gives it others",
     "utils": "plait.optim.clip_grad_norm, plait.nn.weight_norm, plait.nn.spectral_norm, plait.nn.parametrize",
     "parametrizations": "plait.nn.weight_norm, plait.nn.spectral_norm, plait.nn.parametrize",
     **dict.fromkeys(("BatchNorm", "Conv"), "plait.nn.BatchNorm2d, plait.nn.Conv2d"),
@@ -233,9 +240,18 @@ INIT = {
 OPTIM = {
     "inject_hyperparams": "not needed: numbers are tensors of the transformation: optimizer.transformation.learning_rate = 0.1",
     "TransformInitFn": "plait.optim.GradientTransformation(init, update)", "GradientTransformationExtraArgs": "plait.optim.GradientTransformation(init, update)",
+    "GradScaler": "plait.optim.Optimizer(plait.optim.loss_scale(plait.optim.adamw(1e-3)), model); plait.autocast() in bf16 needs no scaling",
+    "update_bn": "calls of the averaged model in training mode, on batches, change its running statistics: "
+                 "_, model = plait.nn.call(average.model, x)",
+    "adamW": "plait.optim.adamw(1e-3) is the transformation, plait.optim.AdamW(model) the optimizer", "Adamw": "plait.optim.AdamW(model)",
     "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.partition, in plait.optim.Optimizer",
     "clip_grad_norm_": "gradient, norm = plait.optim.clip_grad_norm(gradient, max_norm)",
     "clip_grad_value_": "gradient = plait.optim.clip_grad_value(gradient, clip_value)",
+}
+METRICS = {
+    "F1Score": "plait.metrics.F1", "FBetaScore": "plait.metrics.F1", "MeanMetric": "plait.metrics.Mean", "SumMetric": "plait.metrics.Sum",
+    "MeanSquaredError": "plait.metrics.MSE", "MeanAbsoluteError": "plait.metrics.MAE", "R2Score": "plait.metrics.R2",
+    "MetricCollection": "plait.metrics.Collection", "ROCAUC": "plait.metrics.AUROC",
 }
 LINALG = {
     "matrix_exp": "plait.linalg.expm(a)", "cholesky_ex": "plait.linalg.cholesky(a)", "inv_ex": "plait.linalg.inv(a)",
@@ -271,7 +287,8 @@ TREE = {
 # ---- Attributes of models and of optimizers.
 
 MODULE = {
-    **dict.fromkeys(("parameters", "named_parameters", "trainable_variables", "weights"), "plait.nn.state(model) maps names to tensors"),
+    **dict.fromkeys(("parameters", "named_parameters", "trainable_variables", "weights"),
+                    "plait.nn.state(model, buffers=False) maps names to weights; plait.nn.state(model) has the buffers, too"),
     **dict.fromkeys(("buffers", "named_buffers"), "plait.nn.state(model) has them too; self.mask = plait.nn.Buffer(mask) defines one"),
     "register_buffer": "self.mask = plait.nn.Buffer(mask)", "register_parameter": "self.weight = weight", "add_module": "self.layer = layer",
     "register_module": "self.layer = layer", "requires_grad_": "model = plait.nn.freeze(model, 'encoder.*')",
@@ -285,17 +302,22 @@ MODULE = {
     "forward": "model(x); your own classes name it __call__", "layers": "model[0], or model['name'] of a plait.nn.ModuleDict",
     **dict.fromkeys(("modules", "children", "named_modules", "named_children"), "vars(model) has its attributes, "
                     "plait.tree.leaves_with_paths(model) all tensors"),
+    "flatten_parameters": "not needed: leave it out",
+    **dict.fromkeys(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"), "return what you need from __call__, or "
+                    "wrap the layer in a plait.Module that calls it; plait.print(x) prints within programs"),
     "compile": "plait.jit(model)", "append": "plait.nn.Sequential(*layers, another)", "share_memory": "not needed: tensors are shared already",
 }
 OPTIMIZER = {
     "step": "model, optimizer = optimizer.update(model, gradient)", "apply_gradients": "model, optimizer = optimizer.update(model, gradient)",
     "zero_grad": "nothing to reset: plait.grad returns the gradient", "minimize": "model, optimizer = optimizer.update(model, gradient)",
-    "param_groups": "optimizer.lr = 0.01 sets the rate, optimizer.groups[0].lr that of a group", "means": "optimizer.state['exp_avg']",
+    "param_groups": "optimizer.lr is the rate, and optimizer.lr = 0.01 sets it; optimizer.groups[0].lr is that of a group",
+    "learning_rate": "optimizer.lr", "means": "optimizer.state['exp_avg']",
     "velocity": "optimizer.state['momentum_buffer']", "squares": "optimizer.state['exp_avg_sq']",
     "state_dict": "dict(plait.tree.leaves_with_paths(optimizer)); or pickle of the optimizer",
     "add_param_group": "create the optimizer for the whole model, with groups=", "init": "the optimizer has its state when it is created",
 }
-TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM, "plait.linalg": LINALG, "plait.random": RANDOM}
+TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM,
+          "plait.metrics": METRICS, "plait.linalg": LINALG, "plait.random": RANDOM}
 
 # Suffixes of names that describe a variant of a function, and not the function.
 _BEGINNINGS = ("native_", "cudnn_", "miopen_", "mkldnn_", "quantized_", "Lazy", "lp_")

@@ -293,4 +293,5 @@ class RReLU(Module):
             raise errors.ValueError(f"{name_of(self)}: lower is {lower} and upper {upper}, expected lower up to upper")
 
     def __call__(self, input, key=None):
+        """The output; key draws the slopes in training."""
         return _core.rrelu(input, self.lower, self.upper, training=self.training, key=key)

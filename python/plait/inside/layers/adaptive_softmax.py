@@ -54,5 +54,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _core.argmax(self.log_prob(input), axis=-1)
 
     def __call__(self, input, target):
+        """(the log-probability of each target, the loss), for inputs [..., in_features] and classes [...]."""
         output = _core.take_along_axis(self.log_prob(input), target[..., None])[..., 0]
         return AdaptiveLoss(output, -_core.mean(output))

@@ -92,6 +92,8 @@ class MultiheadAttention(Module):
 
     def __call__(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True, is_causal=False,
                  *, dropout_key=None):
+        """(output, weights of attention, or None without need_weights). The masks are PyTorch's: key_padding_mask [batch, keys] and attn_mask
+        are true where there is no attention, or are added to the scores; dropout_key is for dropout."""
         query, key, value = map(asarray, (query, key, value))
         is_batched = query.ndim == 3
         if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
@@ -238,6 +240,9 @@ class Attention(Module):
         return KeyValueCache(_core.zeros(shape, dtype=dtype), _core.zeros(shape, dtype=dtype))
 
     def __call__(self, x, attn_mask=None, *, context=None, cache=None, positions=None, key=None):
+        """The output for x [..., length, dim]. attn_mask is of booleans, true where attention is, or is added to the scores; context is what is
+        attended to instead of x; cache has keys and values of earlier calls, and positions are those of x for position embeddings; key is for
+        dropout."""
         x = asarray(x)
         if context is not None and (cache is not None or self.positions is not None):
             raise errors.ValueError("nn.Attention: a context has no cache, and no positions: they are those of x")

@@ -59,8 +59,11 @@ class _BatchNorm(_WithStatistics):
         return 1.0 / _core.astype(self.num_batches_tracked, self.running_mean.dtype) if self.momentum is None else self.momentum
 
     def _normalized(self, input, running):
-        found = _core.batch_norm(input, training=True, **running, **self._affine)
-        if running:
+        is_mean = isinstance(running.get("momentum"), _core.Tensor)  # a number that batch_norm would read
+        found = _core.batch_norm(input, training=True, **{**running, **({"momentum": 1.0} if is_mean else {})}, **self._affine)
+        if is_mean:
+            self._blend(found.running_mean, found.running_var, running["momentum"])
+        elif running:
             self.running_mean, self.running_var = found.running_mean, found.running_var
         return found.values
 

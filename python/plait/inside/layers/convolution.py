@@ -77,6 +77,7 @@ class _ConvTranspose(_Convolution):
         self._make_weights(bias, key, dtype)
 
     def __call__(self, input, output_size=None):
+        """The output; output_size is its size in space, one of those that the stride allows."""
         expect_dimensions(self, input, self._space + 1, self._space + 2)
         extra = self.output_padding if output_size is None else self._extra(input.shape[-self._space:], output_size)
         convolve = getattr(_core, f"conv_transpose{self._space}d")

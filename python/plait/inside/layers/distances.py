@@ -16,6 +16,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = whole(self, "dim", dim, -64), number(self, "eps", eps, 0)
 
     def __call__(self, x1, x2):
+        """The similarity of two tensors, along `dim`."""
         return _core.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
@@ -30,4 +31,5 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = number(self, "p", p), number(self, "eps", eps, 0), flag(self, "keepdim", keepdim)
 
     def __call__(self, x1, x2):
+        """The distance of two tensors, along the last axis."""
         return _core.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

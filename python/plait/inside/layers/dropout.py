@@ -14,6 +14,7 @@ class _Dropout(Module):
         self.p = probability(self, "p", p)
 
     def __call__(self, input, key=None):
+        """x, with some of it dropped in training; key draws what, by default from the default stream."""
         if not self.training or self.p == 0:
             return input
         return type(self)._function(input, self.p, key=drawn(key))
@@ -95,6 +96,7 @@ class DropPath(Module):
         self.scale_by_keep = flag(self, "scale_by_keep", scale_by_keep)
 
     def __call__(self, input, key=None):
+        """x, with some of the samples dropped in training; key draws which."""
         if not self.training or self.drop_prob == 0:
             return input
         keep = _core.random.bernoulli(drawn(key), 1.0 - self.drop_prob, (input.shape[0], *(1 for _ in input.shape[1:])))

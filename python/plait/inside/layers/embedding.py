@@ -89,6 +89,8 @@ class EmbeddingBag(_Table):
         self._make_weight(_weight, key, dtype)
 
     def __call__(self, input, offsets=None, per_sample_weights=None):
+        """The reduced embeddings of bags: rows of input [bags, length], or of input [indices] from each of the offsets to the next one.
+        per_sample_weights, of the shape of the input, multiply embeddings."""
         if (input.ndim == 1) != (offsets is not None) or input.ndim > 2:
             beside = "" if offsets is None else " beside offsets"
             raise errors.ShapeError.with_hint(f"{name_of(self)}: the ids have {input.ndim} dimensions{beside}",

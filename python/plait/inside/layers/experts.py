@@ -84,6 +84,7 @@ class MoE(Module):
         self.softmax_first, self.normalize, self.capacity_factor = softmax_first, normalize, capacity_factor
 
     def __call__(self, x, *, key=None):
+        """(output, MoELosses) for x [..., features]; key is for the noise of the router in training."""
         x = asarray(x)
         tokens = _core.reshape(x, (-1, x.shape[-1]))
         weights, experts, losses = self._routed(tokens, key)

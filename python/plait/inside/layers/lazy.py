@@ -32,6 +32,7 @@ class _Lazy(Module):
         return super().__getattr__(name)
 
     def __call__(self, input, *arguments, **named):
+        """Makes the weights for this input, and calls the layer."""
         unmade = self._unmade
         if _core._is_staging():
             raise unmade.refused()

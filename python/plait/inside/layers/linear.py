@@ -61,4 +61,5 @@ class Bilinear(Module):
         self.weight, self.bias = default_weights(shape, bias, key, dtype, bound=1 / math.sqrt(self.in1_features))
 
     def __call__(self, input1, input2):
+        """The output for inputs [..., in1_features] and [..., in2_features]."""
         return _core.bilinear(input1, input2, self.weight, self.bias)

@@ -161,6 +161,7 @@ class RoPE(Module):
         return plain * growth ** tensor((-np.arange(0, self.width, 2) / (self.width - 2)).tolist(), dtype=_core.f64)
 
     def __call__(self, x, positions=None, offset=0):
+        """x, rotated by its positions, by default offset, offset + 1, … along its length."""
         x = asarray(x)
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise errors.ShapeError(f"nn.RoPE: x is {x.dtype.name}{list(x.shape)}, expected [..., length, {self.head_dim}]")

@@ -106,10 +106,12 @@ def _states(module, hx, shapes, dtype):
     """The initial states as a tuple: hx, or zeros."""
     if hx is None:
         return tuple(_core.zeros(shape, dtype=dtype) for shape in shapes)
-    given = (hx,) if len(shapes) == 1 else tuple(hx)
-    name = type(module).__name__
-    if len(given) != len(shapes):
-        raise errors.ValueError(f"nn.{name}: hx has {len(given)} states, expected (h, c)")
+    name, is_pair = type(module).__name__, isinstance(hx, tuple) or (isinstance(hx, list) and len(shapes) > 1)
+    if is_pair != (len(shapes) > 1) or (is_pair and len(hx) != len(shapes)):
+        what = f"a {type(hx).__name__} of {len(hx)}" if is_pair else _shown(asarray(hx))
+        wanted, way = ("a tuple (h, c)", "(h, c)") if len(shapes) > 1 else ("one tensor, h", "h")
+        raise errors.ValueError.with_hint(f"nn.{name}: the initial state is {what}, expected {wanted}", f"{name}(…)(x, {way})")
+    given = hx if is_pair else (hx,)
     states = tuple(map(asarray, given))
     for state, shape, letter in zip(states, shapes, "hc"):
         if state.shape != shape:
@@ -125,6 +127,7 @@ class _Cell(Module):
         _set_weights(self, _shapes(self._kind, input_size, hidden_size, bias), key, dtype)
 
     def __call__(self, input, hx=None):
+        """The next state for input [batch, input_size] or [input_size], given hx, by default zeros: h, of an LSTMCell a tuple (h, c)."""
         x = asarray(input)
         _expect_input(self, x, (1, 2))
         weights = _weights_of(self, "")
@@ -208,6 +211,8 @@ class _Layers(Module):
         return [(layer, suffix) for layer in range(self.num_layers) for suffix in self._suffixes()]
 
     def __call__(self, input, hx=None, *, lengths=None, key=None):
+        """(output, the last states) for a sequence. hx are the first states [num_layers * directions, batch, hidden_size], by default zeros: h, of
+        an LSTM a tuple (h, c). lengths, i64[batch], are where sequences end; key is for dropout between layers."""
         x = asarray(input)
         _expect_input(self, x, (2, 3))
         batch = x.shape[:-2] if x.ndim == 2 else (x.shape[0 if self.batch_first else 1],)

@@ -64,6 +64,7 @@ class TransformerEncoderLayer(_Block):
         self._set_up(["self_attn"], d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, key, dtype)
 
     def __call__(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False, *, key=None):
+        """The output for src. The masks are PyTorch's: true where there is no attention, or added to the scores; key is for dropout."""
         keys = self._keys(key, 4)
 
         def attention(x):
@@ -88,6 +89,8 @@ class TransformerDecoderLayer(_Block):
 
     def __call__(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
                  tgt_is_causal=False, memory_is_causal=False, *, key=None):
+        """The output for tgt, given memory, the output of the encoder. The masks are PyTorch's: true where there is no attention, or added to
+        the scores; key is for dropout."""
         keys = self._keys(key, 6)
 
         def attention(x):
@@ -131,6 +134,7 @@ class TransformerEncoder(_Stack):
         self._set_up("encoder_layer", encoder_layer, num_layers, norm)
 
     def __call__(self, src, mask=None, src_key_padding_mask=None, is_causal=None, *, key=None):
+        """The output for src. The masks are PyTorch's: true where there is no attention, or added to the scores; key is for dropout."""
         return self._through(asarray(src), key, lambda layer, x, key: layer(x, mask, src_key_padding_mask, bool(is_causal), key=key))
 
 
@@ -147,6 +151,8 @@ class TransformerDecoder(_Stack):
 
     def __call__(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
                  tgt_is_causal=None, memory_is_causal=False, *, key=None):
+        """The output for tgt, given memory, the output of the encoder. The masks are PyTorch's: true where there is no attention, or added to
+        the scores; key is for dropout."""
         def call(layer, x, key):
             return layer(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, bool(tgt_is_causal), memory_is_causal,
                          key=key)
@@ -180,6 +186,8 @@ class Transformer(Module):
 
     def __call__(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None, tgt_key_padding_mask=None,
                  memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None, memory_is_causal=False, *, key=None):
+        """The output of the decoder for tgt, given src. The masks are PyTorch's: true where there is no attention, or added to the scores; key is
+        for dropout."""
         first, second = (None, None) if key is None else _core.random.split_key(key, 2)
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal, key=first)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal, memory_is_causal,

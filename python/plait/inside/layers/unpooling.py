@@ -17,6 +17,7 @@ class _MaxUnpool(Module):
         self.padding = each(self, "padding", padding, self._space)
 
     def __call__(self, input, indices, output_size=None):
+        """The values at their indices, as max pooling returns them, and 0 elsewhere; output_size is the size in space."""
         expect_dimensions(self, input, self._space + 1, self._space + 2)
         unpool = getattr(_core, f"max_unpool{self._space}d")
         return unpool(input, indices, self.kernel_size, stride=self.stride, padding=self.padding, output_size=self._sizes(input, output_size))
@@ -51,6 +52,7 @@ class _FractionalMaxPool(Module):
         return ratios
 
     def __call__(self, input, key=None):
+        """The maxima; key draws the places of the windows."""
         expect_dimensions(self, input, self._space + 1, self._space + 2)
         pool = getattr(_core, f"fractional_max_pool{self._space}d_with_indices")
         found = tuple(pool(input, self.kernel_size, output_size=self._sizes(input), samples=self._samples(input, key)))

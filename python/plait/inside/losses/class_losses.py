@@ -10,6 +10,21 @@ from plait.inside.trees.module import Module
 REDUCTIONS = ("none", "mean", "sum")
 
 
+def expect_target(what, logits, target, axis):
+    """Errors for classes that were given as booleans, or with an axis of 1."""
+    logits, target = asarray(logits), asarray(target)
+    message = f"{what}: the target is {_shown(target)} for {_shown(logits)}, expected "
+    if target.dtype == _core.boolean:
+        raise errors.TypeError.with_hint(message + "classes, which are integers", "target.astype(plait.i64); for one logit of yes or no "
+                                         "nn.BCEWithLogitsLoss()(logits, target.astype(plait.f32))")
+    if target.dtype.kind == "integer" and target.ndim == logits.ndim > 1 and target.shape[axis] == 1:
+        raise errors.ShapeError.with_hint(message + "classes without their axis", f"target.squeeze({axis})")
+
+
+def _shown(x):
+    return f"{x.dtype.name}[{', '.join(map(str, x.shape))}]"
+
+
 def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
     """-log p(target), where classes are along the axis of logits, which may be omitted for [classes] and [batch, classes];
     the target has classes, or probabilities of all of them. The result for narrow floats is f32.
@@ -25,6 +40,7 @@ def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, 
                                            "axis=-1 for [batch, length, classes]; axis=1 for [batch, classes, …], which PyTorch uses")
     if logits.dtype.kind == "floating" and logits.dtype != _core.f64:
         logits = _core.astype(logits, _core.f32)
+    expect_target("nn.cross_entropy", logits, target, -1 if axis is None else axis)
     return _core.cross_entropy(logits, target, axis=-1 if axis is None else axis, weight=weight, ignore_index=ignore_index,
                                label_smoothing=label_smoothing, reduction=reduction)
 
@@ -101,6 +117,8 @@ class CrossEntropyLoss(ClassLoss):
         self.label_smoothing = self._number("label_smoothing", label_smoothing, 0, 1)
 
     def __call__(self, input, target):
+        """The loss of logits and of classes, or of probabilities of the shape of the logits."""
+        expect_target("nn.CrossEntropyLoss", input, target, 1)
         return _core.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
                                    reduction=self.reduction)
 
@@ -117,6 +135,8 @@ class NLLLoss(ClassLoss):
         self.ignore_index = ignore_index
 
     def __call__(self, input, target):
+        """The loss of log-probabilities and of classes."""
+        expect_target("nn.NLLLoss", input, target, 1)
         return _core.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
@@ -142,6 +162,7 @@ class MultiMarginLoss(ClassLoss):
         self.p, self.margin = p, self._number("margin", margin)
 
     def __call__(self, input, target):
+        """The loss of scores [batch, classes] and of classes [batch]."""
         return _core.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
 
 
@@ -154,6 +175,7 @@ class MultiLabelMarginLoss(Loss):
     """
 
     def __call__(self, input, target):
+        """The loss of scores [batch, classes] and of lists of classes of the same shape."""
         return _core.multilabel_margin_loss(input, target, self.reduction)
 
 
@@ -165,6 +187,7 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
     """
 
     def __call__(self, input, target):
+        """The loss of logits and of labels, 0 or 1, of the same shape."""
         return _core.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -176,6 +199,7 @@ class BCELoss(WeightedLoss):
     """
 
     def __call__(self, input, target):
+        """The loss of probabilities and of targets from 0 to 1, of the same shape."""
         return _core.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -191,6 +215,7 @@ class BCEWithLogitsLoss(WeightedLoss):
         self.pos_weight = self._weights("pos_weight", pos_weight)
 
     def __call__(self, input, target):
+        """The loss of logits and of targets from 0 to 1, of the same shape."""
         return _core.binary_cross_entropy_with_logits(input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
 
 
@@ -208,5 +233,6 @@ class CTCLoss(Loss):
         self.blank, self.zero_infinity = self._number("blank", blank, 0), bool(zero_infinity)
 
     def __call__(self, log_probs, targets, input_lengths, target_lengths):
+        """The loss; the lengths are integers [batch]."""
         return _core.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=self.blank, reduction=self.reduction,
                               zero_infinity=self.zero_infinity)

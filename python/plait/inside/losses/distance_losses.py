@@ -13,6 +13,7 @@ class L1Loss(Loss):
     """
 
     def __call__(self, input, target):
+        """The loss of two tensors of the same shape."""
         return _core.l1_loss(input, target, self.reduction)
 
 
@@ -24,6 +25,7 @@ class MSELoss(Loss):
     """
 
     def __call__(self, input, target):
+        """The loss of two tensors of the same shape."""
         return _core.mse_loss(input, target, self.reduction)
 
 
@@ -39,6 +41,7 @@ class SmoothL1Loss(Loss):
         self.beta = self._number("beta", beta, 0)
 
     def __call__(self, input, target):
+        """The loss of two tensors of the same shape."""
         return _core.smooth_l1_loss(input, target, self.beta, self.reduction)
 
 
@@ -56,6 +59,7 @@ class HuberLoss(Loss):
             raise errors.ValueError("nn.HuberLoss: delta is 0, expected more")
 
     def __call__(self, input, target):
+        """The loss of two tensors of the same shape."""
         return _core.huber_loss(input, target, self.delta, self.reduction)
 
 
@@ -72,6 +76,7 @@ class PoissonNLLLoss(Loss):
         self.log_input, self.full, self.eps = bool(log_input), bool(full), self._number("eps", eps, 0)
 
     def __call__(self, log_input, target):
+        """The loss of rates, or their logarithms with log_input, and of counts of the same shape."""
         return _core.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -88,6 +93,7 @@ class GaussianNLLLoss(Loss):
         self.full, self.eps = bool(full), self._number("eps", eps, 0)
 
     def __call__(self, input, target, var):
+        """The loss of means, targets and variances, which may be one for each sample."""
         input, var = asarray(input), asarray(var)
         if var.ndim == input.ndim - 1 and tuple(var.shape) == tuple(input.shape[:-1]):
             var = _core.expand_dims(var, -1)
@@ -110,6 +116,7 @@ class KLDivLoss(Loss):
         self.log_target = bool(log_target)
 
     def __call__(self, input, target):
+        """The loss of log-probabilities and of probabilities, or with log_target of their logarithms."""
         is_number = self.reduction == "batchmean" and asarray(input).ndim == 0
         return _core.kl_div_loss(input, target, reduction="sum" if is_number else self.reduction, log_target=self.log_target)
 
@@ -122,6 +129,7 @@ class SoftMarginLoss(Loss):
     """
 
     def __call__(self, input, target):
+        """The loss of scores and of targets 1 and -1, of the same shape."""
         return _core.soft_margin_loss(input, target, self.reduction)
 
 
@@ -144,6 +152,7 @@ class HingeEmbeddingLoss(_MarginLoss):
         super().__init__(margin, size_average, reduce, reduction)
 
     def __call__(self, input, target):
+        """The loss of distances and of targets 1 and -1, of the same shape."""
         return _core.hinge_embedding_loss(input, target, self.margin, self.reduction)
 
 
@@ -155,6 +164,7 @@ class CosineEmbeddingLoss(_MarginLoss):
     """
 
     def __call__(self, input1, input2, target):
+        """The loss of two tensors [batch, features] and of targets 1 and -1 [batch]."""
         return _core.cosine_embedding_loss(input1, input2, target, self.margin, self.reduction)
 
 
@@ -166,6 +176,7 @@ class MarginRankingLoss(_MarginLoss):
     """
 
     def __call__(self, input1, input2, target):
+        """The loss of two tensors of scores and of targets 1 and -1."""
         return _core.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
@@ -183,6 +194,7 @@ class TripletMarginLoss(_MarginLoss):
         self.p, self.eps, self.swap = self._number("p", p, 0), self._number("eps", eps, 0), bool(swap)
 
     def __call__(self, anchor, positive, negative):
+        """The loss of three tensors [batch, features]."""
         return _core.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
                                          reduction=self.reduction)
 
@@ -203,6 +215,7 @@ class TripletMarginWithDistanceLoss(_MarginLoss):
         self.swap = bool(swap)
 
     def __call__(self, anchor, positive, negative):
+        """The loss of three tensors [batch, features]."""
         near, far = self.distance_function(anchor, positive), self.distance_function(anchor, negative)
         if self.swap:
             far = _core.minimum(far, self.distance_function(positive, negative))

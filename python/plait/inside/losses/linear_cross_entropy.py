@@ -181,6 +181,7 @@ class LinearCrossEntropyLoss(ClassLoss):
         self.linear = Linear(in_features, math.prod(self.out_features, start=num_classes), bias, key=key, dtype=dtype)
 
     def __call__(self, input, target):
+        """The loss of features, before the projection to logits, and of classes."""
         sizes, bias = (self.num_classes, *self.out_features), self.linear.bias
         return linear_cross_entropy(input, _core.reshape(self.linear.weight, (*sizes, -1)), target,
                                     linear_bias=None if bias is None else _core.reshape(bias, sizes), weight=self.weight,

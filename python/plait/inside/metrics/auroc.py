@@ -14,7 +14,7 @@ class AUROC(Classification):
     scores count half. For "multiclass" each class is compared with all others, and averaged.
 
     It is exact, since all scores are kept: its state grows, so in a scan use `thresholds`: so many between 0 and 1, or a sorted list
-    of them, between which scores count as equal.
+    of them, between which scores count as equal. Predictions for "binary" and "multilabel" are scores: probabilities or logits.
 
     >>> auroc = plait.metrics.AUROC()
     >>> auroc.update(plait.tensor([0.1, 0.4, 0.35, 0.8]), plait.tensor([0, 0, 1, 1])).compute()
@@ -22,6 +22,8 @@ class AUROC(Classification):
     >>> plait.metrics.AUROC(thresholds=11).update(plait.tensor([0.1, 0.42, 0.35, 0.8]), plait.tensor([0, 0, 1, 1])).positives.shape
     (1, 12)
     """
+
+    _constants = ("thresholds",)
 
     def __init__(self, task="binary", num_classes=None, *, average="macro", thresholds=None, ignore_index=None, axis=-1):
         super().__init__(task, num_classes, None, ignore_index, axis)
@@ -58,13 +60,13 @@ class AUROC(Classification):
 
     def _joined(self, parts):
         join = parts.together if self.thresholds is None else parts.total
-        return self._with(**{name: join(lambda part: getattr(part, name)) for name in self._names})
+        return self.with_(**{name: join(lambda part: getattr(part, name)) for name in self._names})
 
     def reset(self):
         """The metric of no data."""
         if self.thresholds is not None:
             return super().reset()
-        return self._with(**{name: getattr(self, name)[:0] for name in self._names})
+        return self.with_(**{name: getattr(self, name)[:0] for name in self._names})
 
     def compute(self):
         """The area; NaN if a class has no elements, or all."""

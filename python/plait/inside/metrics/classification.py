@@ -68,7 +68,8 @@ class Classification(Metric):
 
 
 class Accuracy(Classification):
-    """The share of right predictions: of classes, where one of the top_k scores is that of the target, or of labels.
+    """The share of right predictions: of classes, where one of the top_k scores is that of the target, or of labels. Predictions for "binary"
+    and "multilabel" are probabilities, which are compared with the threshold, or booleans: plait.sigmoid(logits), or logits > 0.
 
     >>> accuracy = plait.metrics.Accuracy()
     >>> accuracy = accuracy.update(plait.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]), plait.tensor([1, 0, 0]))
@@ -151,7 +152,8 @@ def _ratio(numerator, denominator):
 
 class Precision(_OfClasses):
     """The share of the elements predicted as a class that are of it, averaged over the classes: "macro", "weighted" by their elements,
-    "micro", which counts all together, or "none".
+    "micro", which counts all together, or "none". Predictions for "binary" and "multilabel" are probabilities, which are compared with the
+    threshold, or booleans: plait.sigmoid(logits), or logits > 0.
 
     >>> precision = plait.metrics.Precision(num_classes=3, average="none")
     >>> precision.update(plait.tensor([0, 0, 1, 2]), plait.tensor([0, 1, 1, 2])).compute()
@@ -164,7 +166,8 @@ class Precision(_OfClasses):
 
 
 class Recall(_OfClasses):
-    """The share of the elements of a class that are predicted as it, averaged over the classes like Precision.
+    """The share of the elements of a class that are predicted as it, averaged over the classes like Precision. Predictions for "binary" and
+    "multilabel" are probabilities, which are compared with the threshold, or booleans.
 
     >>> recall = plait.metrics.Recall(num_classes=3, average="none")
     >>> recall.update(plait.tensor([0, 0, 1, 2]), plait.tensor([0, 1, 1, 2])).compute()
@@ -177,7 +180,8 @@ class Recall(_OfClasses):
 
 
 class F1(_OfClasses):
-    """The harmonic mean of Precision and Recall, averaged over the classes like them.
+    """The harmonic mean of Precision and Recall, averaged over the classes like them. Predictions for "binary" and "multilabel" are
+    probabilities, which are compared with the threshold, or booleans.
 
     >>> plait.metrics.F1("binary").update(plait.tensor([0.9, 0.8, 0.3]), plait.tensor([1, 0, 1])).compute()
     0.5 : f64[]
@@ -190,7 +194,8 @@ class F1(_OfClasses):
 
 class ConfusionMatrix(Classification):
     """How often each class (row) was predicted as each (column); for "multilabel" a matrix per label. `normalize` divides by the sums
-    of "true" classes, of those predicted ("pred"), or of "all".
+    of "true" classes, of those predicted ("pred"), or of "all". Predictions for "binary" and "multilabel" are probabilities, which are
+    compared with the threshold, or booleans.
 
     >>> matrix = plait.metrics.ConfusionMatrix(num_classes=2)
     >>> matrix.update(plait.tensor([0, 1, 1]), plait.tensor([0, 0, 1])).compute()

@@ -4,19 +4,52 @@ import copy
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.trees.buffers import Buffer
-from plait.inside.trees.module import Module
+from plait.inside.help.unused import expect_used
+from plait.inside.trees.buffers import Buffer, of_structure as buffers_of
+from plait.inside.trees.module import Module, holds_module
+from plait.tree import map as map_tree
 
 
 class Metric(Module):
-    """The base of metrics: Modules whose state consists of buffers, which are not trained."""
+    """The base of metrics: Modules whose state consists of buffers, which are not trained. A metric of your own begins with buffers of
+    zeros, has `update`, which returns the metric with a batch more, and `compute`. By default `merge` and `all_reduce` add the buffers, and
+    `reset` sets them to zero; a metric whose buffers are not sums, as a maximum, defines all three. NumPy arrays, and models in buffers,
+    are constants.
 
-    _names = ()  # of the state
+    >>> class Hinge(plait.metrics.Metric):
+    ...     def __init__(self):
+    ...         self.total, self.count = plait.nn.Buffer(plait.zeros(())), plait.nn.Buffer(plait.zeros((), dtype=plait.i64))
+    ...     def update(self, scores, signs):
+    ...         losses = plait.relu(1 - scores * signs)
+    ...         return self.with_(total=self.total + plait.sum(losses), count=self.count + losses.size)
+    ...     def compute(self):
+    ...         return self.total / self.count
+    >>> one, other = Hinge(), Hinge().update(plait.tensor([0.5, 2.0]), plait.tensor([1.0, -1.0]))
+    >>> one.update(plait.tensor([1.0, 0.0]), plait.tensor([1.0, 1.0])).merge(other).compute()
+    1.125 : f32[]
+    """
+
+    _constants = ()  # buffers that are not part of the state
 
     def update(self, predictions, targets, mask=None):
         """The metric of the data so far and of a batch. Elements where the mask is false do not count; a mask may lack the last
         axes of the targets."""
-        return self.merge(self._with(**self._batch(predictions, targets, mask)))
+        following = self.merge(self.with_(**self._batch(predictions, targets, mask)))
+        expect_updated()
+        return following
+
+    def with_(self, **state):
+        """The metric with other buffers, by name.
+
+        >>> plait.metrics.Sum().with_(total=plait.tensor(4.0)).compute()
+        4. : f32[]
+        """
+        made = copy.copy(self)
+        for name, value in state.items():
+            if name not in self._buffers:
+                raise errors.AttributeError(f"metrics.{type(self).__name__}: {name} is not one of its buffers, {', '.join(sorted(self._buffers))}")
+            setattr(made, name, value)
+        return made
 
     def merge(self, other):
         """The metric of the data of both.
@@ -45,20 +78,42 @@ class Metric(Module):
         >>> plait.metrics.Sum().update(plait.tensor(2.0)).reset().compute()
         0. : f64[]
         """
-        return self._with(**{name: _core.zeros_like(getattr(self, name)) for name in self._names})
+        return self.with_(**{name: map_tree(_core.zeros_like, value) for name, value in self._state("reset").items()})
 
     def _joined(self, parts):
-        return self._with(**{name: parts.total(lambda part: getattr(part, name)) for name in self._names})
+        return self.with_(**{name: parts.total(lambda part: getattr(part, name)) for name in self._state("merge")})
 
-    def _with(self, **state):
-        made = copy.copy(self)
-        for name, value in state.items():
-            setattr(made, name, value)
-        return made
+    def _batch(self, predictions, targets, mask):
+        raise errors.TypeError.with_hint(f"metrics.{type(self).__name__}: there is no update", "define update(self, predictions, targets), which "
+                                         "returns self.with_(total=self.total + …)")
+
+    def _state(self, what):
+        """The buffers that change, by name. TypeError if there are none, or if there are weights."""
+        name = f"metrics.{type(self).__name__}"
+        leaves, structure = _core._flatten(self)
+        for path, leaf, is_buffer in zip(structure.paths, leaves, buffers_of(structure)):
+            if isinstance(leaf, _core.Tensor) and not is_buffer:
+                raise errors.TypeError.with_hint(f"{name}: {path} is a weight, which {what} does not know", f"define {what}, or make it a buffer: "
+                                                 f"self.{path} = plait.nn.Buffer(…)")
+        found = {each: getattr(self, each) for each in sorted(self._buffers - set(self._constants))}
+        found = {each: value for each, value in found.items() if _is_state(value)}
+        if not found:
+            raise errors.TypeError.with_hint(f"{name}: it has no buffers, and no {what} of its own", f"define {what}, or keep the state in "
+                                             "buffers, which are added: self.total = plait.nn.Buffer(plait.zeros(()))")
+        return found
 
     def _begin(self, **state):
         for name, value in state.items():
             setattr(self, name, Buffer(value))
+
+
+def _is_state(value):
+    return not holds_module(value) and all(isinstance(leaf, _core.Tensor) for leaf in _core._flatten(value)[0])
+
+
+def expect_updated():
+    """TypeError if the caller of `update` does not use its result."""
+    expect_used("update", "metric = metric.update(predictions, targets)", "the metric with a batch more", depth=3)
 
 
 class _Two:
@@ -68,7 +123,7 @@ class _Two:
         self._parts = parts
 
     def total(self, value_of):
-        return value_of(self._parts[0]) + value_of(self._parts[1])
+        return map_tree(_core.add, *map(value_of, self._parts))
 
     def together(self, value_of):
         return _core.concat([value_of(part) for part in self._parts], axis=0)
@@ -81,7 +136,7 @@ class _AlongAxis:
         self._part, self._name = part, name
 
     def total(self, value_of):
-        return _core.all_reduce_sum(value_of(self._part), self._name)
+        return map_tree(lambda value: _core.all_reduce_sum(value, self._name), value_of(self._part))
 
     def together(self, value_of):
         values = value_of(self._part)
@@ -106,7 +161,9 @@ class Collection(Module):
 
     def update(self, *given, **named):
         """Each metric, updated."""
-        return self._each(lambda name, metric: metric.update(*given, **named))
+        following = self._each(lambda name, metric: metric.update(*given, **named))
+        expect_updated()
+        return following
 
     def merge(self, other):
         """Each metric, merged with that of the same name."""

@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.metrics.metric import Metric, counted, exact, expect_alike, quotient
+from plait.inside.metrics.metric import Metric, counted, exact, expect_alike, expect_updated, quotient
 
 
 class _Total(Metric):
@@ -17,7 +17,7 @@ class _Total(Metric):
         values = exact(values)
         weights = _core.broadcast_to(_weights(type(self).__name__, weights, mask, values.shape), values.shape)
         total = _core.sum(_core.where(weights == 0, 0, values) * weights)
-        return self.merge(self._with(total=total, count=_core.sum(weights)))
+        return self.merge(self.with_(total=total, count=_core.sum(weights)))
 
 
 def _weights(name, weights, mask, shape):
@@ -41,7 +41,9 @@ class Mean(_Total):
 
     def update(self, values, weights=None, mask=None):
         """The mean of the numbers so far and of more. A weight belongs to each number; where the mask is false, none counts."""
-        return self._added(values, weights, mask)
+        following = self._added(values, weights, mask)
+        expect_updated()
+        return following
 
     def compute(self):
         """The mean; NaN of no numbers."""
@@ -57,7 +59,9 @@ class Sum(_Total):
 
     def update(self, values, weights=None, mask=None):
         """The sum of the numbers so far and of more."""
-        return self._added(values, weights, mask)
+        following = self._added(values, weights, mask)
+        expect_updated()
+        return following
 
     def compute(self):
         """The sum."""
@@ -71,7 +75,9 @@ class _Error(_Total):
         """The metric of the data so far and of a batch."""
         predictions, targets = exact(predictions), exact(targets)
         expect_alike(type(self).__name__, predictions, targets)
-        return self._added(self._of(predictions - targets), weights, mask)
+        following = self._added(self._of(predictions - targets), weights, mask)
+        expect_updated()
+        return following
 
     def compute(self):
         """The mean; NaN of no data."""
@@ -136,15 +142,17 @@ class R2(Metric):
         predictions, targets, weights = rows
         count = _core.sum(weights, 0)
         mean = _over(_core.sum(weights * targets, 0), count)
-        return self.merge(self._with(count=count, mean=mean, rows=_core.sum(weights != 0, 0),
-                                     squares=_core.sum(weights * (targets - mean) ** 2, 0),
-                                     residual=_core.sum(weights * (targets - predictions) ** 2, 0)))
+        batch = self.with_(count=count, mean=mean, rows=_core.sum(weights != 0, 0), squares=_core.sum(weights * (targets - mean) ** 2, 0),
+                           residual=_core.sum(weights * (targets - predictions) ** 2, 0))
+        following = self.merge(batch)
+        expect_updated()
+        return following
 
     def _joined(self, parts):
         """Squares are relative to the mean of each part, and then to that of all, so no digits are lost."""
         count = parts.total(lambda part: part.count)
         mean = _over(parts.total(lambda part: part.count * part.mean), count)
-        return self._with(count=count, mean=mean, residual=parts.total(lambda part: part.residual), rows=parts.total(lambda part: part.rows),
+        return self.with_(count=count, mean=mean, residual=parts.total(lambda part: part.residual), rows=parts.total(lambda part: part.rows),
                           squares=parts.total(lambda part: part.squares + part.count * (part.mean - mean) ** 2))
 
     def compute(self):

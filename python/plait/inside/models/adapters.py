@@ -52,6 +52,7 @@ class LoRALinear(Module):
         return self.base.weight + (self.lora_B @ self.lora_A) * (self.alpha / self.rank)
 
     def __call__(self, x, *, key=None):
+        """The output for x [..., in_features]; key is for dropout."""
         inner = _core.linear(dropped(self, x, self.dropout, key), self.lora_A)
         return self.base(x) + _core.linear(inner, self.lora_B) * (self.alpha / self.rank)
 
@@ -68,7 +69,7 @@ class LoRALinear(Module):
 
 def lora(model, pattern="*", rank=8, alpha=None, dropout=0.0, *, key=None):
     """The model with a LoRALinear in place of each Linear, or QuantizedLinear, whose path matches the pattern, as in file
-    names, or one of several. Their base weights are not trained anymore; all else is as before.
+    names, or one of several. Their base weights are not trained anymore; all else is as before, a LoRALinear that is there already, too.
 
     >>> model = plait.nn.Sequential(plait.nn.Linear(4, 8), plait.relu, plait.nn.Linear(8, 2))
     >>> model = plait.nn.lora(model, "0", rank=2)
@@ -81,7 +82,7 @@ def lora(model, pattern="*", rank=8, alpha=None, dropout=0.0, *, key=None):
         state[0], own = _core.random.split_key(state[0], 2)
         return LoRALinear.from_linear(layer, rank, alpha, dropout, key=own)
 
-    return replaced("nn.lora", model, (Linear, QuantizedLinear), make, pattern)
+    return replaced("nn.lora", model, (Linear, QuantizedLinear), make, pattern, closed=(LoRALinear,))
 
 
 def merge_lora(model):

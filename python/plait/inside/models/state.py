@@ -5,20 +5,25 @@ import collections
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import nearest
-from plait.inside.trees.buffers import Names
+from plait.inside.trees.buffers import MARK, Names, of_structure
 from plait.inside.trees.module import FROZEN, Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen, matches
 from plait.tree import flatten
 
 
-def state(model):
-    """The tensors of a model by name, weights and buffers: {"0.weight": …}.
+def state(model, *, buffers=True, frozen=True):
+    """The tensors of a model by name, weights and buffers: {"0.weight": …}. Without buffers those are left out, and without frozen the
+    weights that are frozen; both give the weights that are trained.
 
-    >>> list(plait.nn.state(plait.nn.Sequential(plait.nn.Linear(2, 3), plait.nn.LayerNorm(3))))
-    ['0.weight', '0.bias', '1.weight', '1.bias']
+    >>> model = plait.nn.Sequential(plait.nn.Linear(2, 3), plait.nn.BatchNorm1d(3))
+    >>> list(plait.nn.state(model))
+    ['0.weight', '0.bias', '1.weight', '1.bias', '1.running_mean', '1.running_var', '1.num_batches_tracked']
+    >>> list(plait.nn.state(plait.nn.freeze(model, "0.*"), buffers=False, frozen=False))
+    ['1.weight', '1.bias']
     """
     leaves, structure = flatten(model)
-    return dict(zip(structure.paths, map(asarray, leaves)))
+    left_out = of_structure(structure, (*(() if buffers else (MARK,)), *(() if frozen else (FROZEN,))))
+    return {path: asarray(leaf) for path, leaf, is_left_out in zip(structure.paths, leaves, left_out) if not is_left_out}
 
 
 def load_state(model, state, *, rename=None, missing=(), superfluous=()):
@@ -36,7 +41,7 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     """
     leaves, structure = flatten(model)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
-    given, wanted = _renamed(state, rename), dict(zip(structure.paths, leaves))
+    given, wanted = _renamed(_expect_state(state), rename), dict(zip(structure.paths, leaves))
     absent = [name for name in wanted if name not in given and not matches(name, missing)]
     further = [name for name in given if name not in wanted and not matches(name, superfluous)]
     given = {name: _own(value) for name, value in given.items() if name in wanted}
@@ -57,11 +62,15 @@ def _loaded(before, value):
     return _core.astype(value, asarray(before).dtype)
 
 
+def _expect_state(state):
+    if hasattr(state, "items") and not hasattr(state, "state_dict"):
+        return state
+    raise errors.TypeError.with_hint(f"nn.load_state: the state is a {type(state).__name__}, expected a dict of tensors by name",
+                                     "pass theirs.state_dict()" if hasattr(state, "state_dict") else "plait.nn.state(model) makes one")
+
+
 def _renamed(state, rename):
-    if not hasattr(state, "items"):
-        raise errors.TypeError.with_hint(f"nn.load_state: the state is a {type(state).__name__}, expected a dict of tensors by name",
-                                         "plait.nn.state(model) makes one")
-    rename = _renaming(rename) if isinstance(rename, dict) else rename
+    rename = _renaming(rename, list(state)) if isinstance(rename, dict) else rename
     names = {name: name if rename is None else rename(name) for name in state}
     twice = [name for name, count in collections.Counter(names.values()).items() if count > 1 and name is not None]
     if twice:
@@ -69,11 +78,16 @@ def _renamed(state, rename):
     return {names[name]: value for name, value in state.items() if names[name] is not None}
 
 
-def _renaming(patterns):
+def _renaming(patterns, names):
     """A function of names: the first pattern that matches applies, and its * stands for the same text in the new name."""
     import re
 
     rules = [(re.compile("(.*)".join(map(re.escape, pattern.split("*"))) + r"\Z"), new) for pattern, new in patterns.items()]
+    for pattern, (rule, _) in zip(patterns, rules):
+        if not any(map(rule.match, names)):
+            near = nearest(pattern, names, 0.3)
+            raise errors.ValueError.with_hint(f"nn.load_state: no name of the state matches {pattern!r} of rename", f"did you mean {near}?" if near
+                                              else f"there are {', '.join(names[:_MOST]) or 'none'}")
 
     def renamed(name):
         for rule, new in rules:
@@ -100,8 +114,13 @@ def _mismatch(wanted, given, absent, further, shapes):
     lines += [f"{name} is {list(wanted[name].shape)} in the model, {list(given[name].shape)} in the state" for name in shapes[:_MOST]]
     if len(shapes) > _MOST:
         lines.append(f"{len(shapes) - _MOST} more have another shape")
+    ways = ["rename={\"theirs.*\": \"ours.*\"} maps names; missing=[…] and superfluous=[…] name what may differ"] if absent or further else []
+    if shapes:
+        part = shapes[0].rpartition(".")[0]
+        pattern = f"{part}.*" if part else shapes[0]
+        ways.append(f'rename={{"{pattern}": None}}, missing="{pattern}" keeps the tensors of the model there')
     return errors.ValueError.with_hint("nn.load_state: the state does not fit the model, and nothing is loaded:\n    " + "\n    ".join(lines),
-                                       "rename={\"theirs.*\": \"ours.*\"} maps names; missing=[…] and superfluous=[…] name what may differ")
+                                       "; ".join(ways))
 
 
 # ---- Frozen weights.

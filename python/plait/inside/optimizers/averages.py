@@ -4,6 +4,7 @@ import copy
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.grouped import wide_of
 from plait.inside.optimizers.numbers import ABOVE_ONE, number, number_at
 from plait.inside.optimizers.weights import is_inexact
@@ -34,6 +35,7 @@ class AveragedModel(Module):
         self.avg_fn, self.use_buffers = avg_fn, bool(use_buffers)
 
     def __call__(self, *arguments, **named):
+        """The result of the averaged model."""
         return self.model(*arguments, **named)
 
     def update(self, model):
@@ -48,6 +50,7 @@ class AveragedModel(Module):
         made = [self._averaged(averaged, current) if is_averaged else current for averaged, current, is_averaged in once.values]
         following = copy.copy(self)
         following.model, following.n_averaged = structure.unflatten(once.spread(made)), self.n_averaged + 1
+        expect_used("update", "ema = ema.update(model)", "the average after one more model")
         return following
 
     def _averaged(self, averaged, current):

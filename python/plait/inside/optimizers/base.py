@@ -2,6 +2,8 @@
 
 import copy
 
+from plait.inside.help.names import of_assignment
+from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.weights import Weights
 from plait.inside.trees.module import Module
 
@@ -10,12 +12,21 @@ class ModelOptimizer(Module):
     """The base of optimizers. `_step(weights, gradients, **extra)` gets both by path and returns the new weights by path; it may
     assign to `self`, which is a copy."""
 
+    def __setattr__(self, name, value):
+        own = vars(self)
+        is_new = name not in own and not name.startswith("_") and "steps" in own and "state" in own
+        if is_new and type(self).__module__.startswith("plait.") and not hasattr(type(self), name):
+            raise of_assignment(self, name, (*own, "lr"))
+        super().__setattr__(name, value)
+
     def update(self, model, gradient=None, **extra):
         """The model and the optimizer of the next step."""
         weights = Weights(type(self).__name__, model)
         gradients = weights.of_gradient(gradient)
         following = copy.copy(self)
-        return weights.model_with(following._step(weights.values, gradients, **self._of_model(weights, extra))), following
+        made = weights.model_with(following._step(weights.values, gradients, **self._of_model(weights, extra)))
+        expect_used("update", "model, optimizer = optimizer.update(model, gradient)", "the model and the optimizer of the next step")
+        return made, following
 
     def _of_model(self, weights, extra):
         """The further arguments of `update`, as `_step` takes them."""

@@ -4,7 +4,7 @@ import types
 
 from plait import _core, errors
 from plait.inside.optimizers.base import ModelOptimizer
-from plait.inside.optimizers.groups import LENGTHS, as_numbers, group_of, groups_from, set_zero
+from plait.inside.optimizers.groups import LENGTHS, Group, as_numbers, expect_model, group_of, groups_from, set_zero
 from plait.inside.optimizers.numbers import number_at
 from plait.inside.optimizers.weights import Weights, expect_shapes
 from plait.inside.trees.roles import mark_parameters
@@ -26,11 +26,16 @@ class GroupedOptimizer(ModelOptimizer):
     _is_real = False  # whether complex weights are refused
     _zeros = ()
 
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        Group._known.update(cls._numbers, cls._options)
+
     def _begin(self, params, groups, accepted, **given):
         name = type(self).__name__
         for each in accepted.keys() - set(ACCEPTED):
             raise errors.TypeError(f"{name}: unknown argument {each!r}; expected {', '.join([*given, 'groups'])} (and {', '.join(ACCEPTED)}, "
                                    "which have no effect)")
+        expect_model(name, params)
         weights = Weights(name, params).values
         for each, value in given.items():
             setattr(self, each, value)

@@ -1,6 +1,7 @@
 """Groups of weights with numbers and options of their own, chosen by patterns over paths."""
 
 from plait import _core, errors
+from plait.inside.help.names import in_words, of_assignment
 from plait.inside.optimizers.numbers import ABOVE_ONE, TINY, is_schedule, number
 from plait.inside.trees.module import Module
 from plait.inside.trees.patterns import as_patterns, chosen, matches
@@ -37,12 +38,15 @@ class Group(Module):
     """The weights whose paths match the patterns `params`, and the numbers and options in which they differ from the others."""
 
     _zeros = ()
+    _known = {"params"}  # with the numbers and options of all optimizers
 
     def __init__(self, given):
         for name, value in given.items():
             setattr(self, name, value)
 
     def __setattr__(self, name, value):
+        if name not in self._known:
+            raise of_assignment(self, name, self._known)
         if name not in STATIC and _is_numeric(value):
             set_zero(self, name, value)
             value = as_numbers("the group", name, value, {name: len(value)} if isinstance(value, (list, tuple)) else {})
@@ -63,7 +67,7 @@ def set_zero(holder, name, value):
 def groups_from(name, given, numbers, options, lengths, paths):
     """The groups of an optimizer, checked."""
     if not isinstance(given, (list, tuple)):
-        raise errors.TypeError.with_hint(f"{name}: groups is {given!r}, expected a list", _EXAMPLE)
+        raise errors.TypeError.with_hint(f"{name}: groups is {in_words(given)}, expected a list", _EXAMPLE)
     made = []
     for i, each in enumerate(given):
         what = f"{name}: groups[{i}]"
@@ -78,10 +82,18 @@ def groups_from(name, given, numbers, options, lengths, paths):
 _EXAMPLE = 'groups=[{"params": "*.bias", "weight_decay": 0.0}]'
 
 
+def expect_model(name, params):
+    """TypeError for the groups of another library instead of a model."""
+    if isinstance(params, (list, tuple)) and params and all(isinstance(each, dict) and "params" in each for each in params):
+        if any(isinstance(each["params"], str) or each.keys() & Group._known - {"params"} for each in params):
+            raise errors.TypeError.with_hint(f"{name}: the first argument is a list of groups, expected the model", 'groups are named by '
+                                             f'patterns: {name}(model, groups=[{{"params": "0.*", "lr": 1e-2}}])')
+
+
 def expect_group(what, given, allowed, paths):
     """Errors for a group that is not a dict, has patterns that match nothing, or unknown options."""
     if not isinstance(given, dict) or "params" not in given:
-        raise errors.TypeError.with_hint(f"{what} is {given!r}, expected a dict with 'params'", _EXAMPLE)
+        raise errors.TypeError.with_hint(f"{what} is {in_words(given)}, expected a dict with 'params'", _EXAMPLE)
     chosen(what, as_patterns(f"{what}: params", given["params"]), paths, "weight")
     for each in given.keys() - {"params", *allowed}:
         raise errors.TypeError(f"{what}: unknown option {each!r}; the options are {', '.join(allowed)}")

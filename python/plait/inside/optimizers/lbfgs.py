@@ -3,8 +3,10 @@
 import copy
 
 from plait import _core, errors
+from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.grouped import narrowed, widened, wide_of
+from plait.inside.optimizers.groups import expect_model
 from plait.inside.optimizers.line_search import Point, StrongWolfe
 from plait.inside.optimizers.numbers import number, number_at
 from plait.inside.optimizers.schedule import expect_option
@@ -37,6 +39,7 @@ class LBFGS(ModelOptimizer):
         self.lr, self.tolerance_grad, self.tolerance_change = lr, tolerance_grad, tolerance_change
         self.max_iter, self.max_eval, self.history_size = max_iter, max_eval, history_size
         self.line_search_fn, self.maximize = line_search_fn, maximize
+        expect_model("LBFGS", params)
         flat = _Flat(Weights("LBFGS", params))
         mark_parameters(list(flat.weights.values.values()))
         size, history = flat.packed(flat.weights.values).shape, (history_size,)
@@ -59,6 +62,7 @@ class LBFGS(ModelOptimizer):
         following = copy.copy(self)
         values, following.state, following.loss = run.result()
         following.steps = self.steps + 1
+        expect_used("update", "model, optimizer = optimizer.update(model, loss=loss_of)", "the model and the optimizer of the next step")
         return flat.weights.model_with(flat.unpacked(values)), following
 
 

@@ -286,4 +286,4 @@ class SequentialLR(Joined):
     """
 
     def __init__(self, schedulers, milestones):
-        super().__init__(schedulers, milestones)
+        super().__init__(expect_schedules("SequentialLR", schedulers), milestones)

@@ -22,9 +22,23 @@ def number(what, value, least=0.0, below=math.inf):
         return _core.astype(value, _core.f64)
     given = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    if not is_number or not least <= given < below:
-        raise errors.ValueError(f"{what} is {value!r}, expected a number{_shown(least, below)}" + ("" if is_number else ", or a schedule"))
+    if not is_number:
+        raise _no_number(f"{what} is {in_words(value)}, expected a number{_shown(least, below)}, or a schedule", what, value)
+    if not least <= given < below:
+        raise errors.ValueError(f"{what} is {value!r}, expected a number{_shown(least, below)}")
     return _core.astype(asarray(value), _core.f64) if isinstance(value, _core.Tensor) else asarray(float(given), dtype=_core.f64)
+
+
+def _no_number(message, what, value):
+    """The error for a value that is neither a number nor a schedule."""
+    if hasattr(value, "lr") and hasattr(value, "update"):
+        name = what.split(":")[0]
+        way = "plateau = ReduceLROnPlateau(0.1); optimizer.lr = plateau.lr" if name == "ReduceLROnPlateau" else (
+            f"schedule = {name}(0.1, …); optimizer.lr = schedule")
+        return errors.ValueError.with_hint(message, f"the first argument is the rate: {way}")
+    if hasattr(value, "lr") and hasattr(value, "step"):
+        return errors.ValueError.with_hint(message, "lr is a number: plateau = plateau.step(loss); optimizer.lr = plateau.lr")
+    return errors.ValueError(message)
 
 
 def pair(what, value, form="two numbers"):

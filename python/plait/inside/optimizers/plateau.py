@@ -2,6 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.numbers import number
 from plait.inside.optimizers.schedule import expect_option
 from plait.inside.trees.module import Module
@@ -49,6 +50,7 @@ class ReduceLROnPlateau(Module):
         following.lr = _core.where(_core.logical_and(is_over, self.lr - reduced > self.eps), reduced, self.lr)
         following.num_bad_epochs = _core.where(is_over, 0, bad)
         following.cooldown_counter = _core.where(is_over, self.cooldown, self.cooldown_counter - _core.astype(is_cooling, _core.f64))
+        expect_used("step", "plateau = plateau.step(loss); optimizer.lr = plateau.lr", "the next value")
         return following
 
     def _is_better(self, current):

@@ -4,6 +4,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import in_words
 from plait.inside.optimizers.numbers import TINY, is_schedule, number
 from plait.inside.trees.module import Module
 
@@ -23,6 +24,10 @@ class Schedule(Module):
 
     def __call__(self, step):
         return self._at(_core.astype(asarray(step), _core.f64))
+
+    def __float__(self):
+        raise errors.TypeError.with_hint(f"a {type(self).__name__} is a function of the step, and not one number",
+                                         "optimizer.lr(optimizer.steps) is the rate of the next step")
 
     def __setattr__(self, name, value):
         if name not in self._static and not (name in self._others and isinstance(value, (str, bool, type(None)))):
@@ -57,7 +62,10 @@ def as_numbers(owner, name, value):
 def expect_schedules(name, schedules):
     """A tuple of schedules, checked."""
     if not isinstance(schedules, (list, tuple)) or not schedules or not all(is_schedule(each) for each in schedules):
-        raise errors.TypeError(f"{name}: schedules is {schedules!r}, expected a list of schedules")
+        message = f"{name}: schedules is {in_words(schedules)}, expected a list of schedules"
+        if not hasattr(schedules, "update"):
+            raise errors.TypeError(message)
+        raise errors.TypeError.with_hint(message, f"an optimizer is not an argument of a schedule: optimizer.lr = {name}([…], …)")
     return tuple(schedules)
 
 

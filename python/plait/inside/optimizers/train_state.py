@@ -4,6 +4,7 @@ import copy
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.unused import expect_used
 from plait.inside.trees.module import Module
 
 
@@ -33,7 +34,9 @@ class TrainState(Module):
         if self.optimizer is None:
             raise errors.ValueError.with_hint("TrainState: there is no optimizer", "TrainState(model, plait.optim.AdamW(model))")
         model, optimizer = self.optimizer.update(self.model if model is None else model, gradient, **extra)
-        return self.with_(model=model, optimizer=optimizer, step=self.step + 1)
+        following = self.with_(model=model, optimizer=optimizer, step=self.step + 1)
+        expect_used("update", "state = state.update(gradient)", "the state after one step")
+        return following
 
     def step_key(self, *labels):
         """A random key for this step, and for integers that tell its uses apart: the same whenever the step is run again."""
@@ -43,13 +46,10 @@ class TrainState(Module):
         return key
 
     def with_(self, **parts):
-        """The state with other parts: state.with_(metrics=metrics)."""
-        following = copy.copy(self)
+        """The state with other parts: state.with_(metrics=metrics). A class that derives from TrainState may have parts of its own."""
+        following, own = copy.copy(self), [name for name in vars(self) if not name.startswith("_")]
         for name, value in parts.items():
-            if name not in _PARTS:
-                raise errors.TypeError(f"TrainState has no part {name!r}; it has {', '.join(_PARTS)}")
+            if name not in own:
+                raise errors.TypeError(f"{type(self).__name__} has no part {name!r}; it has {', '.join(own)}")
             setattr(following, name, value)
         return following
-
-
-_PARTS = ("model", "optimizer", "key", "step", "loader", "metrics")

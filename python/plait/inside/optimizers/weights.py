@@ -4,15 +4,25 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.trees.buffers import of_structure as buffers_of
 from plait.inside.trees.given import expect_tree
+from plait.inside.trees.module import modules_in
 from plait.inside.trees.roles import expect_in_place, mark_parameters
 from plait.inside.trees.sharing import Distinct
 from plait.tree import flatten, map as map_tree
 
+_ANOTHER_TREE = ("plait.grad(loss_of)(model) returns the gradient as a model of the same structure; gradients are added by "
+                 "plait.optim.apply_updates(one, other), since + joins Sequentials and lists")
 NO_WEIGHTS = "Python numbers and NumPy arrays in a Module are not weights: plait.tensor(2.0) is one"
 
 
 def is_inexact(leaf):
     return leaf.dtype.kind in ("floating", "complex")
+
+
+def _without_weights(name, model):
+    if any(each._frozen for each in modules_in(model)):
+        return errors.ValueError.with_hint(f"{name}: all weights of the model are frozen", 'plait.nn.freeze(model, "encoder.*") freezes some, '
+                                           'model = plait.nn.unfreeze(model, "head.*") trains them again')
+    return errors.ValueError.with_hint(f"{name}: the model has no weights", NO_WEIGHTS)
 
 
 class Weights:
@@ -28,7 +38,7 @@ class Weights:
         self._once = Distinct(list(zip(self._structure.paths, self._leaves, self._is_trained)), list(zip(map(id, self._leaves), self._is_trained)))
         self.values = {path: leaf for path, leaf, is_trained in self._once.values if is_trained}
         if not self.values:
-            raise errors.ValueError.with_hint(f"{name}: the model has no weights", NO_WEIGHTS)
+            raise _without_weights(name, model)
 
     def of_gradient(self, gradient):
         """The gradient by path, checked: it is like the model. That of complex weights is conjugated, so that it points uphill: `grad`
@@ -42,9 +52,9 @@ class Weights:
         trained = [leaf for leaf in leaves if isinstance(leaf, _core.Tensor) and is_inexact(leaf)]
         expect_in_place(name, list(self.values.values()), trained)
         paths = self._structure.paths
-        for path in found.keys() - set(paths):
+        for path in [path for path in found if path not in set(paths)]:
             raise errors.ValueError.with_hint(f"{name}: the gradient has {path!r}, which the model does not have; its leaves are "
-                                              f"{paths[:8]}", NO_WEIGHTS)
+                                              f"{paths[:8]}", _ANOTHER_TREE if trained else NO_WEIGHTS)
         first_paths = self._once.spread([path for path, _, _ in self._once.values])
         for path, first, leaf, is_trained in zip(paths, first_paths, self._leaves, self._is_trained):
             if not is_trained:

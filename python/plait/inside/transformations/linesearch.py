@@ -344,10 +344,7 @@ def _parabola(low, high):
     return low["stepsize"] - low["slope"] / (2.0 * second)
 
 
-_ZOOM = object()  # the default search of lbfgs
-
-
-def lbfgs(learning_rate=None, memory_size=10, scale_init_precond=True, linesearch=_ZOOM):
+def lbfgs(learning_rate=None, memory_size=10, scale_init_precond=True, linesearch="zoom"):
     """L-BFGS with a line search, or without one: linesearch=None and a rate. `update` needs value, grad and value_fn; it works in jit.
 
     >>> model = plait.tensor([3.0, 4.0])
@@ -358,7 +355,7 @@ def lbfgs(learning_rate=None, memory_size=10, scale_init_precond=True, linesearc
     >>> loss(model).item() < 1e-6
     False
     """
-    if linesearch is _ZOOM:
+    if isinstance(linesearch, str) and linesearch == "zoom":
         linesearch = scale_by_zoom_linesearch(20, initial_guess_strategy="one")
     return chain(scale_by_lbfgs(memory_size, scale_init_precond), scale_by_learning_rate(1.0 if learning_rate is None else learning_rate),
                  identity() if linesearch is None else linesearch)

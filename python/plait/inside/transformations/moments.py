@@ -324,11 +324,11 @@ class scale_by_adopt(Adaptive):  # noqa: N801
     _: dataclasses.KW_ONLY
     nesterov: bool = False
     use_clipping: bool = True
-    clip_value_fn: object = _fourth_root
+    clip_value_fn: object = None
 
     def _at(self, n, t, columns):
         later, steps = t > 1.0, _core.astype(t, _core.i64) - 1
-        bound = {"bound": _core.astype(self.clip_value_fn(steps), _core.f64)} if self.use_clipping else {}
+        bound = {"bound": _core.astype((self.clip_value_fn or _fourth_root)(steps), _core.f64)} if self.use_clipping else {}
         return bound | {"first": _core.where(later, n["b1"], 1.0), "second": _core.where(later, n["b2"], 0.0)}
 
     def _one(self, n, update, mu, nu):

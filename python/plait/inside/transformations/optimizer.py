@@ -2,10 +2,11 @@
 
 import functools
 
-from plait import _core
+from plait import _core, errors
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.weights import Weights
 from plait.inside.transformations.transformation import Columns, expect_transformation, loss_scale_of, map_leaves, squared_norm, wide, zero_steps
+from plait.inside.trees.module import copy_of
 from plait.inside.trees.sharing import apart
 from plait.tree import flatten
 
@@ -64,7 +65,32 @@ class Optimizer(ModelOptimizer):
     >>> model, optimizer = optimizer.update(model, plait.tensor([1.0, 1.0]))
     >>> model, optimizer.steps
     ([ 0.5 -2.5] : f32[2], 1 : i64[])
+
+    `lr` and `learning_rate` are the rate of the transformation, if one of its parts has one; they can be assigned, too.
+
+    >>> optimizer.lr = 0.25
+    >>> optimizer.transformation.learning_rate
+    0.25 : f64[]
     """
+
+    def __getattr__(self, name):
+        return self._rate() if name in _RATES and "transformation" in vars(self) else super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        if name in _RATES:
+            self._rate()
+            transformation = copy_of(self.transformation)  # other optimizers may have it, too
+            transformation.learning_rate = value
+            name, value = "transformation", transformation
+        super().__setattr__(name, value)
+
+    def _rate(self):
+        try:
+            return self.transformation.learning_rate
+        except AttributeError as error:
+            raise errors.AttributeError.with_hint(f"Optimizer has no learning rate of its own: {str(error).partition(chr(10))[0]}",
+                                                  "numbers are attributes of the transformation, or of its parts: "
+                                                  "optimizer.transformation.learning_rate, optimizer.transformation.transformations[0]") from None
 
     def __init__(self, transformation, model):
         self.transformation = expect_transformation("optim.Optimizer", transformation)
@@ -93,6 +119,9 @@ class Optimizer(ModelOptimizer):
         updates, self.state = self.transformation.update(gradients, self.state, weights, **extra)
         self.steps = self.steps + 1
         return apply_updates(weights, updates)
+
+
+_RATES = ("lr", "learning_rate")
 
 
 def _of_values(function, weights):

@@ -9,6 +9,7 @@ from plait.tree import flatten, map as map_tree
 def microbatches(n, *, changes_model=False):
     """Makes a function of a model and a batch, such as value_and_grad(loss), run over n slices of the batch one after another, along the
     first axis of all arguments but the first. The result is the mean over the slices: for a loss that is a mean, that of the whole batch.
+    A random key among the arguments is split, into one for each slice.
 
     With `changes_model` the function is value_and_grad(loss, has_aux=True) of a loss that returns (number, model): each slice is given the
     model that the one before has changed, as its running statistics, and the last one is returned.
@@ -65,6 +66,8 @@ def _as_sums(result):
 
 
 def _sliced(x, n):
+    if isinstance(x, _core.Tensor) and x.ndim == 0 and x.dtype == _core.key:
+        return _core.random.split_key(x, n)
     if not hasattr(x, "shape") or len(x.shape) == 0:
         raise errors.TypeError("optim.microbatches: an argument is a scalar, expected tensors with the batch as the first axis")
     size = x.shape[0]

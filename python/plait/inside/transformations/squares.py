@@ -287,7 +287,7 @@ class scale_by_factored_rms(PerWeight):  # noqa: N801
     step_offset: int = 0
     min_dim_size_to_factor: int = 128
     epsilon: POSITIVE = 1e-30
-    decay_rate_fn: object = _decay_of_power
+    decay_rate_fn: object = None
     _kept, _reads_params = ("v_row", "v_col", "v"), True
 
     def _axes(self, shape):
@@ -303,7 +303,7 @@ class scale_by_factored_rms(PerWeight):  # noqa: N801
         return [_core.zeros(rows, dtype=weight.dtype), _core.zeros(columns, dtype=weight.dtype), none]
 
     def _at(self, n, t, columns):
-        return {"rate": _core.astype(self.decay_rate_fn(t - 1.0 - self.step_offset, n["decay_rate"]), _core.f64)}
+        return {"rate": _core.astype((self.decay_rate_fn or _decay_of_power)(t - 1.0 - self.step_offset, n["decay_rate"]), _core.f64)}
 
     def _one(self, n, update, weight, rows, columns, squares):
         axes, now = self._axes(weight.shape), square(update) + n.epsilon

@@ -2,9 +2,11 @@
 
 import inspect
 import math
+import types
 
 from plait import _core, errors
 from plait.inside.help.names import in_words
+from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.numbers import number, number_at
 from plait.inside.optimizers.weights import is_inexact
 from plait.inside.trees.buffers import of_structure as buffers_of
@@ -17,6 +19,9 @@ class Limits:
 
     def __init__(self, least=-math.inf, below=math.inf, optional=False):
         self.least, self.below, self.optional = least, below, optional
+
+    def __repr__(self):  # of signatures
+        return "number | None" if self.optional else "number"
 
 
 ANY, POSITIVE, DECAY, OPTIONAL = Limits(), Limits(0.0), Limits(0.0, 1.0), Limits(optional=True)
@@ -48,6 +53,10 @@ class GradientTransformation(Module):
         super().__init_subclass__(**named)
         own = {name: each for name, each in cls.__dict__.get("__annotations__", {}).items() if isinstance(each, Limits)}
         cls._limits = {**cls._limits, **own}
+        for name in ("init", "update"):
+            method = cls.__dict__.get(name)
+            if isinstance(method, types.FunctionType) and method.__doc__ is None:
+                method.__doc__ = getattr(GradientTransformation, name).__doc__
 
     def __init__(self, init, update):
         self.init_function = expect_function("optim.GradientTransformation: init", init)
@@ -64,11 +73,12 @@ class GradientTransformation(Module):
         return f"optim.{cls.__name__}"
 
     def init(self, params):
-        """The state before the first step."""
+        """The state before the first step, for these weights, a tree or a model."""
         return self.init_function(params)
 
     def update(self, updates, state, params=None, **extra):
-        """The transformed updates, and the state of the next step."""
+        """The transformed updates, a tree like the gradient, and the state of the next step. `params` are the weights, which some
+        transformations need; further arguments, such as value and value_fn, are for those that name them."""
         return self.update_function(updates, state, params, **(extra if takes_extra(self.update_function) else {}))
 
     def _expect_params(self, params):
@@ -270,10 +280,20 @@ def loss_scale_of(state):
     return next((each for each in found if each is not None), None)
 
 
+ALSO_TRANSFORMATIONS = {"Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LAMB", "LARS", "LBFGS", "Lion", "Muon", "NAdam", "RAdam",
+                        "RMSprop", "Rprop", "SGD"}  # optimizers that have a lower-case name
+
+
 def expect_transformation(what, value):
-    if not (hasattr(value, "init") and hasattr(value, "update")):
-        raise errors.TypeError.with_hint(f"{what}: {value!r} is not a gradient transformation", "call the function: optim.adam(1e-3)")
-    return value
+    if hasattr(value, "init") and hasattr(value, "update"):
+        return value
+    message = f"{what}: {in_words(value)} is not a gradient transformation"
+    cls = value if isinstance(value, type) else type(value)
+    if issubclass(cls, ModelOptimizer):
+        name, message = cls.__name__, f"{what}: an optimizer, {cls.__name__}, is not a gradient transformation"
+        raise errors.TypeError.with_hint(message, f"use the lower-case optim.{name.lower()}(…)" if name in ALSO_TRANSFORMATIONS else
+                                         "those are the functions with lower-case names: optim.adamw(1e-3)")
+    raise errors.TypeError.with_hint(message, "call the function: optim.adam(1e-3)")
 
 
 def expect_function(what, value):

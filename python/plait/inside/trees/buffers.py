@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 
-_MARK = "_buffers"  # the attribute of a Module that has their names
+MARK = "_buffers"  # the attribute of a Module that has their names
 FROZEN = "_frozen"  # that of the paths of frozen weights, which are not trained either
 
 
@@ -57,12 +57,12 @@ def delete_attribute(module, name):
 
 
 def _mark(module, name):
-    object.__setattr__(module, _MARK, Names(module._buffers | {name}))
+    object.__setattr__(module, MARK, Names(module._buffers | {name}))
 
 
 def _unmark(module, name):
     names = Names(module._buffers - {name})
-    object.__setattr__(module, _MARK, names) if names else object.__delattr__(module, _MARK)
+    object.__setattr__(module, MARK, names) if names else object.__delattr__(module, MARK)
 
 
 def _tensors_in(tree):
@@ -78,6 +78,16 @@ def _arrays(value):
     return [leaf for leaf in _core._flatten(value)[0] if not isinstance(leaf, _core.Tensor)]
 
 
+def _arrays_outside_modules(tree, path):
+    """The paths of arrays of other libraries, except those in Modules, which mark their own."""
+    children = _core._children(tree)
+    if children is None and _arrays(tree):
+        yield path
+    if not hasattr(type(tree), MARK):
+        for name, child in children or ():
+            yield from _arrays_outside_modules(child, f"{path}.{name}" if path else str(name))
+
+
 def _is_of_arrays(module, name, value):
     """True if its leaves are NumPy arrays, alone or in a list, a tuple or a dict: they are constant."""
     if type(value) not in (list, tuple, dict) and not hasattr(value, "__array_interface__"):
@@ -87,19 +97,19 @@ def _is_of_arrays(module, name, value):
     if any(type(each) is Buffer for _, each in structure._objects()):
         raise errors.TypeError.with_hint(f"{what} has a Buffer inside of a {type(value).__name__}",
                                          f"mark all of it: self.{name} = plait.nn.Buffer([x, y])")
-    found = _arrays(value)
+    found = list(_arrays_outside_modules(value, "")) if _arrays(value) else []
     if found and len(found) < len(leaves):
-        path = next(path for path, leaf in zip(structure.paths, leaves) if not isinstance(leaf, _core.Tensor))
+        path = found[0]
         raise errors.TypeError.with_hint(
             f"{what} has NumPy arrays, which are constant, beside tensors, which are trained: {path} is one",
             "plait.asarray(a) makes it a weight; store constants in a separate attribute")
     return bool(found)
 
 
-def of_structure(structure):
-    """For each leaf of a tree, whether it is not trained: a buffer of a Module, or frozen."""
-    marked = {f"{path.removesuffix(FROZEN).removesuffix(_MARK)}{name}" for path, value in structure._objects() if type(value) is Names
-              for name in value}
+def of_structure(structure, marks=(MARK, FROZEN)):
+    """For each leaf of a tree, whether it is not trained: a buffer of a Module, or frozen; or only one of these."""
+    marked = {f"{path.removesuffix(mark)}{name}" for path, value in structure._objects() if type(value) is Names for mark in marks
+              if path.rpartition(".")[2] == mark for name in value}
     if not marked:
         return [False] * len(structure)
     return [_is_below(marked, path) for path in structure.paths]

@@ -78,7 +78,7 @@ class Module:
 
     def _refuse_arithmetic(self, _other):
         raise errors.TypeError.with_hint(f"{type(self).__name__} is a tree of tensors, which has no arithmetic of its own",
-                                         "plait.tree.map(lambda w, g: w - 0.1 * g, model, gradient)")
+                                         "model = plait.optim.apply_updates(model, plait.tree.map(lambda g: -0.1 * g, gradient))")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse_arithmetic
 
