@@ -100,4 +100,25 @@ bool are_similar(std::string_view a, std::string_view b);
 // The most similar of the names; empty if none is similar.
 std::string nearest_name(std::string_view name, std::span<const std::string> names);
 
+// True if the text matches the pattern, in which * stands for any text and ? for any character.
+inline bool matches_pattern(std::string_view text, std::string_view pattern) {
+  size_t i = 0, j = 0, star = std::string_view::npos, retry = 0;
+  while (i < text.size()) {
+    if (j < pattern.size() && pattern[j] == '*') {
+      star = j++;
+      retry = i;
+    } else if (j < pattern.size() && (pattern[j] == '?' || pattern[j] == text[i])) {
+      ++i;
+      ++j;
+    } else if (star != std::string_view::npos) {
+      j = star + 1;
+      i = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (j < pattern.size() && pattern[j] == '*') ++j;
+  return j == pattern.size();
+}
+
 }  // namespace plait

@@ -1,74 +1,77 @@
 #include "plait/optim/adam.h"
 
-#include <cmath>
-
-#include "plait/core/error.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/optim/inside/adam_moments.h"
 
 namespace plait::optim {
 namespace {
 
-template <class Options>
-AdamRule checked_rule(std::string_view name, const Options& options, bool is_decoupled) {
-  expect_option(name, "beta1", options.beta1, 1);
-  expect_option(name, "beta2", options.beta2, 1);
-  expect_option(name, "eps", options.eps);
-  expect_option(name, "weight_decay", options.weight_decay);
+OptimizerRule::Names states_with_maximum(const WeightNumbers& n, const Tensor&) {
+  if (n.is("amsgrad")) return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+  return {"exp_avg", "exp_avg_sq"};
+}
+
+void adam_at_step(Tensors& n, const Tensor& steps) {
+  add_moments(n, steps);
+  n["step_size"] = n["lr"] / n["first_bias"];
+}
+
+Tensor adam_formula(const WeightNumbers& n, const Tensor& given, const Tensor& given_gradient,
+                    std::span<Tensor> states) {
+  const auto [value, gradient] = with_decay(n, given, given_gradient);
+  average(n, gradient, states[0], states[1]);
+  if (states.size() == 3) states[2] = maximum(states[2], states[1]);
+  const Tensor scale = sqrt(states.back()) / n["square_scale"] + n["eps"];
+  return value - n["step_size"] * states[0] / scale;
+}
+
+OptimizerRule rule_named(std::string_view name) {
   return {.name = name,
-          .beta1 = options.beta1,
-          .beta2 = options.beta2,
-          .eps = options.eps,
-          .weight_decay = options.weight_decay,
-          .is_decoupled = is_decoupled};
+          .states = states_with_maximum,
+          .at_step = adam_at_step,
+          .formula = adam_formula};
 }
+const OptimizerRule kAdam = rule_named("optim::Adam"), kAdamW = rule_named("optim::AdamW");
 
-// 1 − β^steps: the bias correction of an exponential moving average.
-Tensor weight_so_far(double beta, const Tensor& steps) {
-  return 1 - power(beta, astype(steps, DType::f64));
-}
-
-void expect_real(const AdamRule& rule, const Tensor& value) {
-  if (!is_complex(value.dtype())) return;
-  throw TypeError("{}: a weight is {}, expected real numbers", rule.name, value.type().text())
-      .at(Location::of_caller())
-      .hint("keep real and imaginary parts as separate weights, or use optim::Sgd");
+template <class Given>
+OptimizerSettings settings(const OptimizerRule& rule, const Given& options, bool is_decoupled) {
+  return {.rule = {&rule},
+          .numbers = decayed_adam_numbers(options),
+          .options = {{"amsgrad", options.amsgrad},
+                      {"maximize", options.maximize},
+                      {"decoupled_weight_decay", is_decoupled}},
+          .groups = options.groups};
 }
 
 }  // namespace
 
-AdamRule rule_of(const AdamOptions& options) { return checked_rule("optim::Adam", options, false); }
-AdamRule rule_of(const AdamWOptions& options) {
-  return checked_rule("optim::AdamW", options, true);
+OptimizerRule::Names adam_states(const WeightNumbers&, const Tensor&) {
+  return {"exp_avg", "exp_avg_sq"};
 }
 
-void adam_step(const AdamRule& rule, const Tensor& rate, const Tensor& steps,
-               std::span<Tensor* const> values, std::span<const Tensor> gradients,
-               std::span<Tensor* const> means, std::span<Tensor* const> squares) {
-  const Tensor step_size = rate / weight_so_far(rule.beta1, steps);
-  const Tensor square_scale = sqrt(weight_so_far(rule.beta2, steps));
-  const Tensor left = 1 - rate * rule.weight_decay;  // factor of decoupled weight decay
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!is_trained(*values[i])) continue;
-    expect_real(rule, *values[i]);
-    const Parameter parameter(*values[i], gradients[i]);
-    Tensor value = parameter.value(), gradient = parameter.gradient();
-    if (rule.weight_decay != 0) {
-      if (rule.is_decoupled) {
-        value = value * parameter.of(left);
-      } else {
-        gradient = gradient + rule.weight_decay * value;
-      }
-    }
-    const Tensor before = parameter.of(*means[i]);
-    const Tensor mean = before + (1 - rule.beta1) * (gradient - before);
-    const Tensor mean_square =
-        rule.beta2 * parameter.of(*squares[i]) + (1 - rule.beta2) * square(gradient);
-    const Tensor scale = sqrt(mean_square) / parameter.of(square_scale) + rule.eps;
-    *means[i] = parameter.kept(mean);
-    *squares[i] = parameter.kept(mean_square);
-    *values[i] = parameter.kept(value - parameter.of(step_size) * mean / scale);
-  }
+void add_moments(Tensors& n, const Tensor& steps) {
+  n["first_bias"] = 1. - power(n["beta1"], steps);
+  n["second_bias"] = 1. - power(n["beta2"], steps);
+  n["square_scale"] = sqrt(n["second_bias"]);
+  add_left(n);
+}
+
+void average(const WeightNumbers& n, const Tensor& gradient, Tensor& mean, Tensor& mean_square) {
+  mean = mean + n.rest("beta1") * (gradient - mean);
+  mean_square = n["beta2"] * mean_square + n.rest("beta2") * square(gradient);
+}
+
+std::pair<Tensor, Tensor> with_decay(const WeightNumbers& n, const Tensor& value,
+                                     const Tensor& gradient) {
+  if (n.is("decoupled_weight_decay")) return {shrunk(n, value), gradient};
+  return {value, decayed(n, value, gradient)};
+}
+
+OptimizerSettings settings_of(const AdamOptions& options) {
+  return settings(kAdam, options, options.decoupled_weight_decay);
+}
+OptimizerSettings settings_of(const AdamWOptions& options) {
+  return settings(kAdamW, options, true);
 }
 
 }  // namespace plait::optim

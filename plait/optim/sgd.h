@@ -1,58 +1,66 @@
-// Stochastic gradient descent with momentum, as torch.optim.SGD.
+// Gradient descent: with momentum, averaged, and by the signs of gradients, as torch.optim.SGD,
+// ASGD and Rprop; and Lion (Chen et al., 2023).
 #pragma once
 
-#include <optional>
 #include <utility>
+#include <vector>
 
-#include "plait/optim/update.h"
+#include "plait/optim/optimizers/optimizer_state.h"
 
 namespace plait::optim {
 
 struct SgdOptions {
-  double lr = 1e-3;
-  double momentum = 0;      // decay of the velocity
-  double weight_decay = 0;  // L2 penalty: this times the weight is added to the gradient
+  Number lr = 1e-3;
+  Number momentum = 0;      // decay of the velocity
+  Number dampening = 0;     // how much of a gradient is left out of the velocity
+  Number weight_decay = 0;  // L2 penalty: this times the parameter is added to the gradient
   bool nesterov = false;    // Nesterov momentum
+  bool maximize = false;
+  std::vector<Group> groups = {};
 };
-
-// The options without the learning rate, which may change.
-struct SgdRule {
-  double momentum = 0, weight_decay = 0;
-  bool nesterov = false;
-};
-SgdRule rule_of(const SgdOptions& options);  // ValueError for invalid options
-
-// One step of all tensors in place. `velocities` is empty without momentum.
-void sgd_step(const SgdRule& rule, const Tensor& rate, std::span<Tensor* const> values,
-              std::span<const Tensor> gradients, std::span<Tensor* const> velocities);
-
+OptimizerSettings settings_of(const SgdOptions& options);  // ValueError for invalid options
+// The state with a momentum is `momentum_buffer`.
 template <class Model>
-struct Sgd {
-  Tensor lr;     // f64[]
-  Tensor steps;  // i64[]: steps so far
-  std::optional<Model> velocity;
-  SgdRule rule;
+using Sgd = OptimizerOf<Model, SgdOptions>;
 
-  explicit Sgd(const Model& model, const SgdOptions& options = {})
-      : lr(rate_of("optim::Sgd", options.lr)), steps(no_steps()), rule(rule_of(options)) {
-    if (rule.momentum != 0) velocity = zeros_like_trained(model);
-  }
-  static constexpr auto fields() {
-    return plait::fields<Sgd>("lr", &Sgd::lr, "steps", &Sgd::steps, "velocity", &Sgd::velocity,
-                              "rule", &Sgd::rule);
-  }
-
-  // Returns the model and the optimizer of the next step.
-  std::pair<Model, Sgd> update(Model model, const Model& gradients) const {
-    expect_like("optim::Sgd", "the gradient", model, gradients);
-    if (velocity) expect_like("optim::Sgd", "the velocity", model, *velocity);
-    Sgd next = *this;
-    next.steps = one_more(steps);
-    std::vector<Tensor*> velocities;
-    if (next.velocity) velocities = leaves<Tensor>(*next.velocity);
-    sgd_step(rule, lr, leaves<Tensor>(model), tensors_of(gradients), velocities);
-    return {std::move(model), std::move(next)};
-  }
+struct ASGDOptions {
+  Number lr = 1e-2;
+  Number lambd = 1e-4;  // the step size is lr / (1 + lambd · lr · steps)^alpha
+  Number alpha = 0.75;
+  Number t0 = 1e6;  // averages are those of the steps after it
+  Number weight_decay = 0;
+  bool maximize = false;
+  std::vector<Group> groups = {};
 };
+OptimizerSettings settings_of(const ASGDOptions& options);
+// Averaged gradient descent: the state `ax` has the averages of the parameters.
+template <class Model>
+using ASGD = OptimizerOf<Model, ASGDOptions>;
+
+struct RpropOptions {
+  Number lr = 1e-2;  // the first step size
+  std::pair<Number, Number> etas = {0.5, 1.2};
+  std::pair<Number, Number> step_sizes = {1e-6, 50.};  // the least and the greatest
+  bool maximize = false;
+  std::vector<Group> groups = {};
+};
+OptimizerSettings settings_of(const RpropOptions& options);
+// Each element has a step size of its own, which grows by the second of etas while its gradient
+// keeps its sign, and shrinks by the first when it changes.
+template <class Model>
+using Rprop = OptimizerOf<Model, RpropOptions>;
+
+struct LionOptions {
+  Number lr = 1e-4;
+  Number beta1 = 0.9;
+  Number beta2 = 0.99;
+  Number weight_decay = 0;  // decoupled
+  bool maximize = false;
+  std::vector<Group> groups = {};
+};
+OptimizerSettings settings_of(const LionOptions& options);
+// Steps by the sign of a mean of gradients.
+template <class Model>
+using Lion = OptimizerOf<Model, LionOptions>;
 
 }  // namespace plait::optim

@@ -2,10 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/location.h"
-#include "plait/ops/arrays/create.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/operand.h"
+#include "plait/ops/elementwise/complex.h"
 
 namespace plait::optim {
 
@@ -13,32 +10,22 @@ bool is_trained(const Tensor& value) {
   return value && value.is_array() && is_inexact(value.dtype());
 }
 
-Tensor zeros_if_trained(const Tensor& value) {
-  return is_trained(value) ? zeros_like(value) : value;
+Tensors parameters_in(std::span<const ModelLeaf> leaves) {
+  Tensors found;
+  for (const ModelLeaf& leaf : leaves) {
+    if (!leaf.is_buffer && is_trained(*leaf.tensor)) found.emplace(leaf.path, *leaf.tensor);
+  }
+  return found;
 }
 
-Parameter::Parameter(const Tensor& value, const Tensor& gradient)
-    : dtype_(value.dtype()),
-      value_(astype(value, computed(dtype_))),
-      gradient_(astype(gradient, computed(dtype_))) {}
-
-Tensor Parameter::of(const Tensor& other) const { return astype(other, value_.dtype()); }
-Tensor Parameter::kept(const Tensor& value) const { return astype(value, dtype_); }
-
-Tensor rate_of(std::string_view optimizer, double rate) {
-  expect_option(optimizer, "lr", rate);
-  return full({}, rate, DType::f64);
+void assign_parameters(std::span<const ModelLeaf> leaves, const Tensors& parameters) {
+  for (const ModelLeaf& leaf : leaves) {
+    if (leaf.is_buffer) continue;
+    if (const auto found = parameters.find(leaf.path); found != parameters.end()) {
+      *leaf.tensor = found->second;
+    }
+  }
 }
-
-void expect_option(std::string_view optimizer, std::string_view name, double value, double limit) {
-  if (value >= 0 && value < limit) return;
-  throw ValueError("{}: {} is {}, expected a number from 0 to below {}", optimizer, name, value,
-                   limit)
-      .at(Location::of_caller());
-}
-
-Tensor no_steps() { return zeros({}, DType::i64); }
-Tensor one_more(const Tensor& steps) { return steps + 1; }
 
 void expect_structure(std::string_view optimizer, std::string_view what, const TreeKey& model,
                       const TreeKey& other) {
@@ -51,19 +38,24 @@ void expect_structure(std::string_view optimizer, std::string_view what, const T
           "value_and_grad by that model");
 }
 
-void expect_shapes(std::string_view optimizer, std::string_view what, std::span<const Tensor> model,
-                   std::span<const Tensor> others, Paths paths) {
+Tensors gradients_in(std::string_view optimizer, std::span<const ModelLeaf> model,
+                     std::span<const Tensor> gradients) {
+  Tensors found;
   for (size_t i = 0; i < model.size(); ++i) {
-    if (!is_trained(model[i])) continue;
-    if (!others[i]) {
-      throw ValueError("{}: {} of {} is an empty tensor", optimizer, what, paths()[i])
+    const Tensor &value = *model[i].tensor, &gradient = gradients[i];
+    if (model[i].is_buffer || !is_trained(value)) continue;
+    if (!gradient) {
+      throw ValueError("{}: the gradient of {} is an empty tensor", optimizer, model[i].path)
           .at(Location::of_caller());
     }
-    if (model[i].shape() == others[i].shape()) continue;
-    throw ShapeError("{}: {} is {}, but {} of it is {}", optimizer, paths()[i],
-                     model[i].type().text(), what, others[i].type().text())
-        .at(Location::of_caller());
+    if (value.shape() != gradient.shape()) {
+      throw ShapeError("{}: {} is {}, but the gradient of it is {}", optimizer, model[i].path,
+                       value.type().text(), gradient.type().text())
+          .at(Location::of_caller());
+    }
+    found.emplace(model[i].path, is_complex(value.dtype()) ? conj(gradient) : gradient);
   }
+  return found;
 }
 
 }  // namespace plait::optim

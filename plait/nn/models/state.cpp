@@ -108,23 +108,7 @@ class Mismatch {
 }  // namespace
 
 bool matches(std::string_view name, std::string_view pattern) {
-  size_t i = 0, j = 0, star = std::string_view::npos, retry = 0;
-  while (i < name.size()) {
-    if (j < pattern.size() && pattern[j] == '*') {
-      star = j++;
-      retry = i;
-    } else if (j < pattern.size() && (pattern[j] == '?' || pattern[j] == name[i])) {
-      ++i;
-      ++j;
-    } else if (star != std::string_view::npos) {
-      j = star + 1;
-      i = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (j < pattern.size() && pattern[j] == '*') ++j;
-  return j == pattern.size();
+  return matches_pattern(name, pattern);
 }
 
 void load_places(std::span<const Place> places, const State& state, const LoadOptions& options) {

@@ -221,7 +221,10 @@ class _Layers(Module):
         states = _states(self, hx, [(len(weights), *batch, size) for size in sizes], result_type(x, weights[0].weight_hh))
         if self.batch_first and batch:
             x = _core.swapaxes(x, 0, 1)
-        output, states = self._scanned(weights, x, states, self._within(lengths, x), key)
+        within = self._within(lengths, x)
+        if within is not None:
+            x = _core.where(within, x, 0)  # NaN in the padding would reach gradients
+        output, states = self._scanned(weights, x, states, within, key)
         if self.batch_first and batch:
             output = _core.swapaxes(output, 0, 1)
         return output, states if len(states) > 1 else states[0]

@@ -4,7 +4,7 @@ attribute of the layer is computed, so any layer works; names of tensors are PyT
 from plait import _core, errors
 from plait.inside.layers.checks import is_number
 from plait.inside.models.containers import ModuleDict
-from plait.inside.models.state import owner_of
+from plait.inside.models.state import freeze, freeze_in, owner_of
 from plait.inside.transforms.derivatives import no_grad
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module, copy_of
@@ -74,11 +74,13 @@ def remove_parametrizations(model, pattern="*"):
     for path in chosen(what, as_patterns(what, pattern), computed, "computed weight"):
         owner, name = computed[path]
         held = owner.parametrizations
-        value = held[name].get()
+        value, is_frozen = held[name].get(), bool(held[name]._frozen)
         del held[name]
         if not len(held):
             del owner.parametrizations
         setattr(owner, name, value)
+        if is_frozen:
+            freeze_in(owner, name)
     return made
 
 
@@ -103,6 +105,8 @@ def _parametrized(what, model, pattern, make):
         if "." in name or not isinstance(value, _core.Tensor) or value.dtype.kind not in ("floating", "complex"):
             raise errors.TypeError(f"nn.{what}: {path} is not a weight that is an attribute of a Module")
         computed = Parametrized(make(owner, name, value), value)
+        if name in owner._frozen or name in owner._buffers:  # what it is computed from is not trained either
+            computed = freeze(computed)
         delattr(owner, name)
         if "parametrizations" not in vars(owner):
             owner.parametrizations = ModuleDict()

@@ -7,7 +7,8 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import nearest
 from plait.inside.trees.buffers import MARK, Names, of_structure
 from plait.inside.trees.module import FROZEN, Module, copy_of
-from plait.inside.trees.patterns import as_patterns, chosen, matches
+from plait.inside.trees.patterns import as_patterns, chosen, expect_distinct, matches
+from plait.inside.trees.sharing import distinct
 from plait.tree import flatten
 
 
@@ -22,6 +23,7 @@ def state(model, *, buffers=True, frozen=True):
     ['1.weight', '1.bias']
     """
     leaves, structure = flatten(model)
+    expect_distinct("nn.state", structure.paths)
     left_out = of_structure(structure, (*(() if buffers else (MARK,)), *(() if frozen else (FROZEN,))))
     return {path: asarray(leaf) for path, leaf, is_left_out in zip(structure.paths, leaves, left_out) if not is_left_out}
 
@@ -40,15 +42,40 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     [6.] : f32[1]
     """
     leaves, structure = flatten(model)
+    expect_distinct("nn.load_state", structure.paths)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
     given, wanted = _renamed(_expect_state(state), rename), dict(zip(structure.paths, leaves))
-    absent = [name for name in wanted if name not in given and not matches(name, missing)]
+    tied = _tied_names(structure.paths, leaves)
+    absent = [name for name in wanted if not any(each in given for each in tied[name]) and not matches(name, missing)]
     further = [name for name in given if name not in wanted and not matches(name, superfluous)]
     given = {name: _own(value) for name, value in given.items() if name in wanted}
     shapes = [name for name, value in given.items() if tuple(value.shape) != tuple(wanted[name].shape)]
     if absent or further or shapes:
         raise _mismatch(wanted, given, absent, further, shapes)
-    return structure.unflatten([_loaded(wanted[name], given.get(name)) for name in structure.paths])
+    loaded = {}
+    for name in structure.paths:
+        values = [given[each] for each in tied[name] if each in given]
+        _expect_equal(tied[name], values)
+        loaded[name] = loaded[tied[name][0]] if name != tied[name][0] else _loaded(name, wanted[name], values[-1] if values else None)
+    return structure.unflatten([loaded[name] for name in structure.paths])
+
+
+def _tied_names(names, leaves):
+    """For each name, those of the same tensor, which stays one."""
+    groups = {}
+    for name, leaf in zip(names, leaves):
+        groups.setdefault(id(leaf) if isinstance(leaf, _core.Tensor) else name, []).append(name)
+    return {name: group for group in groups.values() for name in group}
+
+
+def _expect_equal(names, values):
+    """ValueError if a state has other numbers for one place of a tensor than for another one."""
+    for value in values[1:]:
+        if value is values[0] or value.is_traced or values[0].is_traced:
+            continue
+        if not _core.all(_core.logical_or(_core.equal(value, values[0]), _core.not_equal(value, value))).item():
+            raise errors.ValueError.with_hint(f"nn.load_state: {' and '.join(names)} are one tensor in the model, but differ in the state",
+                                              f"rename={{{names[-1]!r}: None}} leaves one of them out")
 
 
 def _own(value):
@@ -56,9 +83,12 @@ def _own(value):
     return value if isinstance(value, _core.Tensor) else asarray(value, copy=True)
 
 
-def _loaded(before, value):
+def _loaded(name, before, value):
     if value is None:
         return before
+    if value.dtype.kind == "complex" and asarray(before).dtype.kind != "complex":
+        raise errors.TypeError.with_hint(f"nn.load_state: {name} is {value.dtype.name} in the state, {asarray(before).dtype.name} in the model, which would "
+                                         "lose the imaginary parts", "plait.real(x) takes the real parts")
     return _core.astype(value, asarray(before).dtype)
 
 
@@ -163,6 +193,11 @@ def _marked(what, model, patterns, change):
     return made
 
 
+def freeze_in(module, name):
+    """Freezes a weight of a Module, in place."""
+    object.__setattr__(module, FROZEN, Names(getattr(module, FROZEN) | {name}))
+
+
 def owner_of(what, tree, path):
     """The innermost Module that has a leaf, and the leaf's path in it."""
     found, rest = None, path
@@ -191,5 +226,7 @@ def call(model, *arguments, **keywords):
     >>> norm.running_mean, after.running_mean
     ([0. 0.] : f32[2], [0.2 0.3] : f32[2])
     """
-    made = copy_of(model)
+    leaves, structure = flatten(model)
+    once = distinct(leaves)  # copies: the layers may assign into their buffers
+    made = structure.unflatten(once.spread([leaf._share() if isinstance(leaf, _core.Tensor) else leaf for leaf in once.values]))
     return made(*arguments, **keywords), made

@@ -5,6 +5,7 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.trees.buffers import of_structure as buffers_of
 from plait.inside.trees.given import expect_tree
 from plait.inside.trees.module import modules_in
+from plait.inside.trees.patterns import expect_distinct
 from plait.inside.trees.roles import expect_in_place, mark_parameters
 from plait.inside.trees.sharing import Distinct
 from plait.tree import flatten, map as map_tree
@@ -33,6 +34,7 @@ class Weights:
         self._name = name
         expect_tree(f"{name}: the model", model)
         self._leaves, self._structure = flatten(map_tree(asarray, model))
+        expect_distinct(name, self._structure.paths)
         buffers = buffers_of(self._structure)
         self._is_trained = [not is_buffer and is_inexact(leaf) for leaf, is_buffer in zip(self._leaves, buffers)]
         self._once = Distinct(list(zip(self._structure.paths, self._leaves, self._is_trained)), list(zip(map(id, self._leaves), self._is_trained)))

@@ -7,7 +7,7 @@ from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.weights import Weights
 from plait.inside.transformations.transformation import Columns, expect_transformation, loss_scale_of, map_leaves, squared_norm, wide, zero_steps
 from plait.inside.trees.module import copy_of
-from plait.inside.trees.sharing import apart
+from plait.inside.trees.sharing import apart, distinct
 from plait.tree import flatten
 
 
@@ -23,7 +23,9 @@ def apply_updates(params, updates):
     {'w': [1.5 1.5] : f32[2]}
     """
     columns = Columns("optim.apply_updates", params)
-    made = dict(zip(columns.paths, map(_applied, columns.leaves, columns.of("the tree of updates", updates))))
+    rows = zip(columns.leaves, columns.of("the tree of updates", updates))
+    first = {}  # a tied weight is updated once
+    made = {path: first[id(row[0])] if id(row[0]) in first else first.setdefault(id(row[0]), _applied(*row)) for path, row in zip(columns.paths, rows)}
     leaves, structure = flatten(params)
     return structure.unflatten([made.get(path, leaf) for path, leaf in zip(structure.paths, leaves)])
 
@@ -34,7 +36,7 @@ def global_norm(updates):
     >>> plait.optim.global_norm({"a": plait.tensor([3.0]), "b": plait.tensor(4.0)})
     5. : f32[]
     """
-    return _core.sqrt(squared_norm(Columns("optim.global_norm", updates).leaves))
+    return _core.sqrt(squared_norm(distinct(Columns("optim.global_norm", updates).leaves).values))
 
 
 def incremental_update(new_tensors, old_tensors, step_size):

@@ -11,6 +11,7 @@ from plait.inside.optimizers.numbers import number, number_at
 from plait.inside.optimizers.weights import is_inexact
 from plait.inside.trees.buffers import of_structure as buffers_of
 from plait.inside.trees.module import Module
+from plait.inside.trees.patterns import expect_distinct
 from plait.tree import flatten
 
 
@@ -106,6 +107,7 @@ class Columns:
         self._name = name
         leaves, self.structure = flatten(tree)
         self._all = self.structure.paths
+        expect_distinct(name, self._all)
         self._is_used = [not is_buffer and is_inexact(leaf) for leaf, is_buffer in zip(leaves, buffers_of(self.structure))]
         self.leaves, self.paths = self._used(leaves), self._used(self._all)
 
@@ -150,7 +152,13 @@ def map_leaves(name, function, tree, *others):
     """The tree of function(leaf, leaves of the others at its path), computed in the dtype of computations."""
     columns = Columns(name, tree)
     rows = zip(columns.leaves, *(columns.of("another tree", other) for other in others))
-    return columns.tree([function(*map(widened, row)) for row in rows])
+    return columns.tree(once_each(lambda *row: function(*map(widened, row)), rows))
+
+
+def once_each(function, rows):
+    """function(*row) of each row, computed once for rows of the same tensors: tied weights stay tied."""
+    made = {}
+    return [made[key] if (key := tuple(map(id, row))) in made else made.setdefault(key, function(*row)) for row in map(tuple, rows)]
 
 
 class Numbers:

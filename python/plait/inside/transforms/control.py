@@ -14,7 +14,7 @@ class _Results:
     """The results of several functions (branches, steps), which must have the same structure."""
 
     def __init__(self, what):
-        self.what, self.structure = what, None
+        self.what, self.structure, self._once = what, None, None
 
     def leaves(self, result):
         leaves, structure = _results(result)
@@ -24,8 +24,16 @@ class _Results:
             raise errors.TypeError(f"{self.what} return different trees: {self.structure} and {structure}")
         return leaves
 
+    def distinct_leaves(self, result):
+        """The leaves, where a tensor that is at the same places of all results is one. _ComeApart if it is not."""
+        once = distinct(self.leaves(result))
+        if self._once is not None and self._once.places != once.places:
+            raise _ComeApart
+        self._once = once
+        return once.values
+
     def tree(self, leaves):
-        return self.structure.unflatten(leaves)
+        return self.structure.unflatten(leaves if self._once is None else self._once.spread(leaves))
 
 
 def cond(predicate, then, otherwise, *operands):
@@ -34,15 +42,10 @@ def cond(predicate, then, otherwise, *operands):
     >>> plait.cond(plait.tensor(3.0) > 2, lambda x: x * 2, lambda x: -x, plait.tensor(5.0))
     10. : f32[]
     """
-    leaves, structure = _tensors(_with_tensors(operands))
-    results = _Results("cond: the branches")
+    def run(leaves, branch):
+        return _core._cond(asarray(predicate), branch(then), branch(otherwise), leaves)
 
-    once = distinct(leaves)
-
-    def branch(function):
-        return lambda given: results.leaves(Handed(structure, once.spread(given)).call("cond", function))
-
-    return results.tree(_core._cond(asarray(predicate), branch(then), branch(otherwise), once.values))
+    return _branched("cond", run, operands)
 
 
 def switch(index, branches, *operands):
@@ -51,13 +54,31 @@ def switch(index, branches, *operands):
     >>> plait.switch(plait.tensor(1), [plait.sin, plait.square, plait.exp], plait.tensor(3.0))
     9. : f32[]
     """
+    def run(leaves, branch):
+        return _core._switch(asarray(index), [branch(each) for each in branches], leaves)
+
+    return _branched("switch", run, operands)
+
+
+def _branched(what, run, operands):
+    """The result of one of several functions of the operands, chosen by run(leaves, branch): branch makes functions of leaves. Tensors that are one
+    in the results of all functions stay one."""
     leaves, structure = _tensors(_with_tensors(operands))
-    results = _Results("switch: the branches")
+    once = distinct(leaves)
 
-    def branch(function):
-        return lambda given: results.leaves(Handed(structure, given).call("switch", function))
+    def result(are_distinct):
+        results = _Results(f"{what}: the branches")
+        taken = results.distinct_leaves if are_distinct else results.leaves
 
-    return results.tree(_core._switch(asarray(index), [branch(each) for each in branches], leaves))
+        def branch(function):
+            return lambda given: taken(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
+
+        return results.tree(run(once.values, branch))
+
+    try:
+        return result(True)
+    except _ComeApart:
+        return result(False)
 
 
 def checkpoints(every=None, memory=None):
@@ -84,7 +105,7 @@ def while_loop(test, body, initial, checkpoints=None):
 
     def loop(carry):
         def called(function, given):
-            handed = Handed(structure, carry.spread(given))
+            handed = Handed(structure, carry.spread(given), sees_assignments=True)
             result = function(handed.tree)
             handed.expect_unchanged("while_loop", result)
             return result
@@ -116,7 +137,8 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         count = len(carry.values)
 
         def step(given):
-            before, each = Handed(carry_structure, carry.spread(given[:count])), Handed(slice_structure, given[count:])
+            before = Handed(carry_structure, carry.spread(given[:count]), sees_assignments=True)
+            each = Handed(slice_structure, given[count:], sees_assignments=True)
             result = pair_of(body(before.tree, each.tree), "scan: expected a body that returns (carry, output)")
             for handed in before, each:
                 handed.expect_unchanged("scan", result)

@@ -178,14 +178,22 @@ class Handed:
     """A copy of a tree with new leaves, as a function receives it. Changes that the function makes to its lists,
     dicts and objects are lost unless it returns them."""
 
-    def __init__(self, form, leaves):
+    def __init__(self, form, leaves, sees_assignments=False):
         self._structure, self._leaves = form, leaves
         self.tree = form.unflatten(leaves)
+        # What the tensors hold, if assignments into them (x[0] = 1) are looked for.
+        self._contents = [(leaf, leaf._share()) for leaf in leaves if isinstance(leaf, _core.Tensor)] if sees_assignments else []
 
     def expect_unchanged(self, what, result):
         """ValueError if the tree was changed in a node that is not part of the result."""
         for change in self._lost(result):
             raise change.error(what)
+        assigned = {id(leaf) for leaf, content in self._contents if not _core._is_same(leaf, content)}
+        lost = assigned - {id(leaf) for leaf in _core._flatten(result)[0]} if assigned else ()
+        for path, leaf in zip(self._structure.paths, self._leaves):
+            if id(leaf) in lost:
+                raise errors.TypeError.with_hint(f"{what}: the function assigns into the argument {path}, a copy of the caller's tensor: this would be lost",
+                                                 "x = x.at[index].set(value) makes a new tensor, which the function may return")
 
     def call(self, what, function):
         """function(*tree), checked."""

@@ -30,3 +30,12 @@ def chosen(what, patterns, paths, things="tensor of the model"):
             listed = ", ".join(list(paths)[:_MOST]) or "none"
             raise errors.ValueError.with_hint(f"{what}: no {things} matches {pattern!r}", f"did you mean {near}?" if near else f"there are {listed}")
     return [path for path in paths if matches(path, patterns)]
+
+
+def expect_distinct(what, paths):
+    """ValueError if two tensors of a tree have one path, as of a dict with the keys "a.b" and "a"."""
+    if len(set(paths)) == len(paths):
+        return
+    twice = next(path for i, path in enumerate(paths) if path in paths[:i])
+    raise errors.ValueError.with_hint(f"{what}: two tensors of the tree have the path {twice!r}", "rename a key of a dict: a key that has a dot in it, or the "
+                                      "keys 1 and '1', may mean another place")

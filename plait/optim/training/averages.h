@@ -1,0 +1,69 @@
+// Averages of a model over its training.
+//
+//   auto average = optim::EMA<Model>::init(model, 0.999);
+//   average = average.update(model);             // after each step
+//   accuracy(average.model, test);
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plait/optim/update.h"
+
+namespace plait::optim {
+
+// Moves averaged leaves towards those of a model, with this weight of the newest model: its
+// parameters, and with use_buffers its buffers, which are otherwise those of the model. The first
+// model is taken as it is. ValueError if the models are not alike.
+void average_leaves(std::span<const ModelLeaf> averages, std::span<const ModelLeaf> models,
+                    const Tensor& weight, const Tensor& n_averaged, bool use_buffers);
+// The weight of the newest of n + 1 models in their mean.
+Tensor weight_of_mean(const Tensor& n_averaged);
+Tensor weight_of_rest(const Tensor& decay);  // 1 - decay
+Tensor checked_decay(const Number& decay);   // f64[]
+Tensor one_more(const Tensor& count);
+
+// The mean of a model over its updates (SWA).
+template <class Model>
+struct AveragedModel {
+  Model model;
+  Tensor n_averaged;  // i64[]
+  bool use_buffers = false;
+
+  static AveragedModel init(Model model, bool use_buffers = false) {
+    return {std::move(model), no_steps(), use_buffers};
+  }
+  // The average after one more model.
+  AveragedModel update(const Model& newest) const {
+    AveragedModel next = *this;
+    average_leaves(model_leaves(next.model), model_leaves(newest), weight_of_mean(n_averaged),
+                   n_averaged, use_buffers);
+    next.n_averaged = one_more(n_averaged);
+    return next;
+  }
+};
+
+// The exponential moving average of a model: decay · average + (1 - decay) · model.
+template <class Model>
+struct EMA {
+  Model model;
+  Tensor n_averaged;  // i64[]
+  Tensor decay;       // f64[]
+  bool use_buffers = false;
+
+  static EMA init(Model model, const Number& decay = 0.999, bool use_buffers = false) {
+    return {std::move(model), no_steps(), checked_decay(decay), use_buffers};
+  }
+  // The average after one more model.
+  EMA update(const Model& newest) const {
+    EMA next = *this;
+    average_leaves(model_leaves(next.model), model_leaves(newest), weight_of_rest(decay),
+                   n_averaged, use_buffers);
+    next.n_averaged = one_more(n_averaged);
+    return next;
+  }
+};
+
+}  // namespace plait::optim

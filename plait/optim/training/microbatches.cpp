@@ -1,0 +1,52 @@
+#include "plait/optim/training/microbatches.h"
+
+#include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/optim/inside/step_numbers.h"
+
+namespace plait::optim {
+
+void expect_slices(int64_t n) {
+  if (n > 0) return;
+  throw ValueError("optim::microbatches: n is {}, expected 1 or more", n).at(Location::of_caller());
+}
+
+Tensor in_slices(const Tensor& x, int64_t n) {
+  if (!x || x.rank() == 0) {
+    throw TypeError(
+        "optim::microbatches: an argument is a scalar, expected tensors with the batch as the "
+        "first axis")
+        .at(Location::of_caller());
+  }
+  const Dim size = x.shape(0), each = floor_div(size, n);
+  if (size.is_number() && size.number() % n != 0) {
+    throw ValueError("optim::microbatches: the batch of {} cannot be cut into {} equal slices",
+                     size.number(), n)
+        .at(Location::of_caller())
+        .hint("use another batch, or another n");
+  }
+  std::vector<Dim> sizes{n, each};
+  for (size_t i = 1; i < x.rank(); ++i) sizes.push_back(x.shape(static_cast<int64_t>(i)));
+  return reshape(x, Shape(sizes));
+}
+
+Tensor as_sum(const Tensor& result) {
+  if (!result) return result;
+  if (!is_inexact(result.dtype())) {
+    throw TypeError("optim::microbatches: a result is {}, which has no mean", result.type().text())
+        .at(Location::of_caller())
+        .hint("return a floating tensor: astype(count, DType::f32)");
+  }
+  return as_wide(result);
+}
+
+Tensor sum_of_two(const Tensor& a, const Tensor& b) { return a ? a + b : a; }
+Tensor divided_by(const Tensor& total, int64_t n) {
+  return total ? total / static_cast<double>(n) : total;
+}
+Tensor first_slice(const Tensor& slices) { return slices[0]; }
+Tensor other_slices(const Tensor& slices) { return slices[Slice{1, {}}]; }
+
+}  // namespace plait::optim
