@@ -193,6 +193,17 @@ TEST(Kernels, PadAndSliceAnywhere) {
   }
 }
 
+// What was cut off is 0, though the rows that it is read from are as long as those of the result.
+TEST(Kernels, PadWhatWasCut) {
+  for (const int64_t columns : {3, 9, 40}) {
+    const Tensor x = numbers({5, columns}, 1);
+    const auto f = [&](const Tensor& y) {
+      return pad(slice_axis(y, 1, 1, columns - 2), {{0, 0}, {1, 1}}) * 2. + y;
+    };
+    expect_as_evaluated(trace(f)(x).program, {x}, 1e-6);
+  }
+}
+
 // Size 0, or padded from it: an element is read only if it exists.
 TEST(Kernels, ReadNothingOfWhatIsEmpty) {
   for (const int64_t columns : {1, 3, 7, 40}) {

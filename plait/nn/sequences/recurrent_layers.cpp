@@ -278,6 +278,7 @@ struct Ran {
 Ran run_layers(const CellKind& kind, const RecurrentLayers& layers, Tensor x, const States& begin,
                const RecurrentCall& call) {
   const std::optional<Tensor> within = steps_within(call.lengths, x);
+  if (within) x = where(*within, x, 0);  // NaN in the padding would reach gradients
   const Drop drop{layers.dropout, layers.training};
   const std::vector<Tensor> keys = drop.keys(call.key, layers.num_layers - 1);
   std::vector<States> last(begin.size());
