@@ -190,7 +190,7 @@ class Swapped(unittest.TestCase):
             for other in (gradient, clipped):
                 with self.assertRaisesRegex(pl.errors.TypeError, r"are swapped"):
                     optimizer.update(other, model)
-                optimizer.update(model, other)
+                _ = optimizer.update(model, other)
             following, optimizer = optimizer.update(model, gradient)
             with self.assertRaises(pl.errors.TypeError):
                 optimizer.update(clipped, following)
@@ -208,8 +208,8 @@ class Swapped(unittest.TestCase):
         self.assertEqual(optimizer.update(w, w)[0].numpy().tolist(), [0.5, 0.5])
         gradient = pl.grad(lambda w: pl.sum(w * w))(w)
         inner = pl.grad(lambda g: pl.sum(g * g))(gradient)
-        pl.optim.SGD(gradient).update(gradient, inner)
-        pl.optim.SGD({"w": w}).update({"w": w * 1}, {"w": w * 2})
+        _ = pl.optim.SGD(gradient).update(gradient, inner)
+        _ = pl.optim.SGD({"w": w}).update({"w": w * 1}, {"w": w * 2})
 
 
 class Mutated(unittest.TestCase):

@@ -31,7 +31,7 @@ class Weights:
     a tensor at several places is at its first path only. `name` is the optimizer's, for errors."""
 
     def __init__(self, name, model):
-        self._name = name
+        self._name, self._model = name, model
         expect_tree(f"{name}: the model", model)
         self._leaves, self._structure = flatten(map_tree(asarray, model))
         expect_distinct(name, self._structure.paths)
@@ -56,7 +56,7 @@ class Weights:
         paths = self._structure.paths
         for path in [path for path in found if path not in set(paths)]:
             raise errors.ValueError.with_hint(f"{name}: the gradient has {path!r}, which the model does not have; its leaves are "
-                                              f"{paths[:8]}", _ANOTHER_TREE if trained else NO_WEIGHTS)
+                                              f"{paths[:8]}", NO_WEIGHTS if path in _core._flatten(self._model, numbers=True)[1].paths else _ANOTHER_TREE)
         first_paths = self._once.spread([path for path, _, _ in self._once.values])
         for path, first, leaf, is_trained in zip(paths, first_paths, self._leaves, self._is_trained):
             if not is_trained:
