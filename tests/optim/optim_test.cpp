@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/nn/buffer.h"
+#include "plait/nn/buffers.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -45,7 +45,7 @@ struct plait::FieldsOf<theirs::Scale> {
   }
 };
 
-namespace plait {
+namespace plait::optimizer_tests {
 namespace {
 
 struct Line {
@@ -263,4 +263,4 @@ TEST(Optimizers, RefuseTreesThatAreNotTheModels) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::optimizer_tests

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/nn/buffer.h"
+#include "plait/nn/buffers.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
@@ -38,7 +38,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::transformations_tests {
 namespace {
 
 using optim::Tensors;
@@ -580,4 +580,4 @@ TEST(TrainState, IsOneTreeOfAJittedStep) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::transformations_tests
