@@ -139,6 +139,7 @@ class Groups(unittest.TestCase):
         moved, after = run(model, optimizer)
         self.assertEqual([moved["layer"]["weight"][0, 0].item(), moved["layer"]["bias"][0].item(), moved["head"][0].item()], [0.75, 1.0, 0.875])
         after.groups[1].lr = 0.5
+        self.assertEqual(optimizer.groups[1].lr.item(), 0.25)  # the one before is another value
         after.lr = 1.0
         moved, _ = run(moved, after)
         self.assertEqual([moved["layer"]["weight"][0, 0].item(), moved["layer"]["bias"][0].item(), moved["head"][0].item()], [0.375, 1.0, 0.65625])

@@ -24,6 +24,8 @@ class ModelOptimizer(Module):
         weights = Weights(type(self).__name__, model)
         gradients = weights.of_gradient(gradient)
         following = copy.copy(self)
+        if "groups" in vars(self):  # their numbers may be assigned to
+            following.groups = [copy.copy(each) for each in self.groups]
         made = weights.model_with(following._step(weights.values, gradients, **self._of_model(weights, extra)))
         expect_used("update", "model, optimizer = optimizer.update(model, gradient)", "the model and the optimizer of the next step")
         return made, following

@@ -14,7 +14,7 @@ class _Results:
     """The results of several functions (branches, steps), which must have the same structure."""
 
     def __init__(self, what):
-        self.what, self.structure, self._once = what, None, None
+        self.what, self.structure, self._places = what, None, []
 
     def leaves(self, result):
         leaves, structure = _results(result)
@@ -24,16 +24,18 @@ class _Results:
             raise errors.TypeError(f"{self.what} return different trees: {self.structure} and {structure}")
         return leaves
 
-    def distinct_leaves(self, result):
-        """The leaves, where a tensor that is at the same places of all results is one. _ComeApart if it is not."""
-        once = distinct(self.leaves(result))
-        if self._once is not None and self._once.places != once.places:
-            raise _ComeApart
-        self._once = once
-        return once.values
+    def tied_leaves(self, result):
+        """The same; notes which of them are one tensor."""
+        leaves = self.leaves(result)
+        self._places.append(distinct(leaves).places)
+        return leaves
 
     def tree(self, leaves):
-        return self.structure.unflatten(leaves if self._once is None else self._once.spread(leaves))
+        """The tree, where leaves that are one tensor in all results are one."""
+        if self._places:
+            first = {}
+            leaves = [first.setdefault(places, leaf) for places, leaf in zip(zip(*self._places), leaves)]
+        return self.structure.unflatten(leaves)
 
 
 def cond(predicate, then, otherwise, *operands):
@@ -64,21 +66,12 @@ def _branched(what, run, operands):
     """The result of one of several functions of the operands, chosen by run(leaves, branch): branch makes functions of leaves. Tensors that are one
     in the results of all functions stay one."""
     leaves, structure = _tensors(_with_tensors(operands))
-    once = distinct(leaves)
+    once, results = distinct(leaves), _Results(f"{what}: the branches")
 
-    def result(are_distinct):
-        results = _Results(f"{what}: the branches")
-        taken = results.distinct_leaves if are_distinct else results.leaves
+    def branch(function):
+        return lambda given: results.tied_leaves(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
 
-        def branch(function):
-            return lambda given: taken(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
-
-        return results.tree(run(once.values, branch))
-
-    try:
-        return result(True)
-    except _ComeApart:
-        return result(False)
+    return results.tree(run(once.values, branch))
 
 
 def checkpoints(every=None, memory=None):
