@@ -1,12 +1,12 @@
-// Tensors of a model that are no parameters.
+// Tensors of a model that are not parameters.
 #pragma once
 
 #include "plait/tensor/tensor.h"
 
 namespace plait::nn {
 
-// A tensor that is not trained, such as the running statistics that a layer notes between calls: its
-// gradient is 0, without being computed, and optimizers leave it alone. It is a Tensor:
+// A tensor that is not trained, such as the running statistics that a layer notes between calls:
+// its gradient is 0, without being computed, and optimizers leave it alone. It is a Tensor:
 //
 //   struct Counter {
 //     nn::Buffer calls = zeros({});

@@ -203,7 +203,7 @@ void for_each_leaf(Tree& tree,
   trees::for_each_leaf<Tensor>(tree, visit);
 }
 
-// The same; `is_buffer` is true of tensors in Buffers, which are no parameters.
+// The same; `is_buffer` is true of tensors in Buffers, which are not parameters.
 template <class Tree>
 void for_each_leaf_and_role(
     Tree& tree,

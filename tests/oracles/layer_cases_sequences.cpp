@@ -16,7 +16,8 @@ const LayerCases kCells{
     layer<2>("rnn_cell_relu",
              [](const Tensor& key) {
                return nn::RNNCell::init(
-                   key, 3, 5, {.bias = false, .nonlinearity = RNNNonlinearity::relu, .dtype = kF64});
+                   key, 3, 5,
+                   {.bias = false, .nonlinearity = RNNNonlinearity::relu, .dtype = kF64});
              }),
     layer<2>("gru_cell",
              [](const Tensor& key) { return nn::GRUCell::init(key, 3, 5, {.dtype = kF64}); }),

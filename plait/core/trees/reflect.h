@@ -452,8 +452,8 @@ constexpr auto entries_of(std::string_view name, const Access& access, const Res
 }  // namespace reflect
 
 // The fields of Owner, for its fields(): pairs of a name and a member pointer or function, or
-// fields_of_base<Base>() at the position of the inherited ones. In paths a field whose name is empty
-// is left out: the entries of a map are then named like fields.
+// fields_of_base<Base>() at the position of the inherited ones. In paths a field whose name is
+// empty is left out: the entries of a map are then named like fields.
 template <class Owner, class... Parts>
 constexpr auto fields(const Parts&... parts) {
   const auto entries = reflect::entries_of<Owner>(parts...);

@@ -8,7 +8,7 @@
 //   Model sum = trees::map_leaves<Leaf>(add, model, gradient);
 //   cache[key_of(model)]
 //
-// For tensors (tensor/tensor.h), <Leaf> is omitted. Leaves in a Buffers are no parameters:
+// For tensors (tensor/tensor.h), <Leaf> is omitted. Leaves in a Buffers are not parameters:
 // gradients and optimizers leave them out. Only one function is compiled to traverse the trees of a
 // type: `walk`, which reports each part to a TreeVisitor.
 #pragma once
@@ -47,7 +47,7 @@ namespace plait {
 template <class T>
 inline constexpr bool is_tree_leaf = false;
 
-// A tree whose leaves are no parameters of a model: running statistics, tables, frozen weights.
+// A tree whose leaves are not parameters of a model: running statistics, tables, frozen weights.
 // Otherwise it is a T.
 template <class T>
 struct Buffers : T {

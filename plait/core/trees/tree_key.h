@@ -22,7 +22,7 @@ enum class TreeForm {
   map,
   optional,
   variant,
-  buffers,  // a tree whose leaves are no parameters
+  buffers,  // a tree whose leaves are not parameters
   value,    // a static value that fits in a word: a number, bool, enumerator, or function address
   text,     // a static string
   opaque,   // any other static value, compared with its ==

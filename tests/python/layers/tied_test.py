@@ -1,4 +1,4 @@
-"""One tensor at two places of a model stays one; frozen weights stay frozen; assignments into copies are no silent losses; and other ways
+"""One tensor at two places of a model stays one; frozen weights stay frozen; lost assignments into copies are errors; and other ways
 in which a model may be lost."""
 
 import unittest
@@ -29,7 +29,7 @@ class TiedWeights(unittest.TestCase):
         model = Tied()
         self.assertTrue(is_tied(nn.load_state(model, nn.state(model))))
         state = nn.state(model)
-        del state["head.weight"]  # files leave out what is there twice
+        del state["head.weight"]  # files store it once
         self.assertTrue(is_tied(nn.load_state(model, state)))
         state = nn.state(model) | {"head.weight": model.embed.weight + 1}
         with self.assertRaisesRegex(pl.ValueError, "embed.weight and head.weight are one tensor in the model, but differ in the state"):

@@ -233,7 +233,7 @@ def _stays_the_same(value):
     return type(value) in _CONSTANTS or is_fixed(value)
 
 
-# Modules whose objects are values, which nobody changes in place through another name.
+# Modules whose objects are values: code that holds one under another name does not change it in place.
 _OF_VALUES = ("plait.optim", "plait.metrics", "plait.inside.optimizers.", "plait.inside.transformations.", "plait.inside.metrics.")
 
 
