@@ -8,7 +8,7 @@ import unittest
 import plait as pl
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-ROOMS = ("core", "tensor", "ops", "transform", "optim", "nn", "io")  # the rooms that Python calls
+ROOMS = ("core", "tensor", "ops", "transform", "io")  # the rooms that Python calls
 OF_CPP = re.compile(r"::|\bstd\b|\w->\w|= true|= false|<\d>|\bTensor\(\)|\{\.|\bin the options\b|\.at\(|\bDType\b|nullptr|allow_integers")
 # Words before brackets that are not public functions: of host code, of tests, of the subject of a hint.
 NOT_CALLED = {"equals", "x"}
