@@ -120,5 +120,12 @@ inline bool matches_pattern(std::string_view text, std::string_view pattern) {
   while (j < pattern.size() && pattern[j] == '*') ++j;
   return j == pattern.size();
 }
+// True if it matches one of the patterns.
+inline bool matches_one(std::string_view text, std::span<const std::string> patterns) {
+  for (const std::string& pattern : patterns) {
+    if (matches_pattern(text, pattern)) return true;
+  }
+  return false;
+}
 
 }  // namespace plait

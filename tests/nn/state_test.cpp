@@ -76,6 +76,14 @@ TEST(State, WhatDoesNotFitIsListedAndNothingIsLoaded) {
   EXPECT_GT(difference(std::get<3>(loaded).weight, std::get<3>(to).weight), 0);
 }
 
+TEST(State, ImaginaryPartsAreNotDropped) {
+  Net to = net_of(kKey);
+  nn::State state = nn::state(to);
+  state["3.bias"] = astype(ones({2}), DType::c64);
+  expect_contains(what_of<TypeError>([&] { nn::load_state(to, state); }),
+                  {"nn::load_state: 3.bias is c64[2] in the state, f32[2] in the model"});
+}
+
 TEST(State, Patterns) {
   for (const auto& [name, pattern] :
        std::vector<std::pair<std::string, std::string>>{{"a.b.c", "*"},
@@ -86,11 +94,11 @@ TEST(State, Patterns) {
                                                         {"", "*"},
                                                         {"abab", "*ab"},
                                                         {"a.b.c", "a**c"}}) {
-    EXPECT_TRUE(nn::matches(name, pattern)) << name << " " << pattern;
+    EXPECT_TRUE(matches_pattern(name, pattern)) << name << " " << pattern;
   }
   for (const auto& [name, pattern] : std::vector<std::pair<std::string, std::string>>{
            {"a.b.c", "a"}, {"a.b.c", "*.b"}, {"a.b.c", "a.??.c"}, {"", "?"}, {"ab", ""}}) {
-    EXPECT_FALSE(nn::matches(name, pattern)) << name << " " << pattern;
+    EXPECT_FALSE(matches_pattern(name, pattern)) << name << " " << pattern;
   }
 }
 

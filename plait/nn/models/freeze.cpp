@@ -36,7 +36,7 @@ std::vector<Place> chosen_places(std::string_view function, std::span<const Plac
   for (const std::string& pattern : patterns) {
     bool found = false;
     for (size_t i = 0; i < places.size(); ++i) {
-      if (!matches(places[i].name, pattern)) continue;
+      if (!matches_pattern(places[i].name, pattern)) continue;
       is_chosen[i] = found = true;
     }
     if (!found) refuse_pattern(function, pattern, places);

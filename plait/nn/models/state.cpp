@@ -13,11 +13,6 @@ namespace {
 
 constexpr size_t kMost = 8;  // names that an error lists
 
-bool matches_one(std::string_view name, const std::vector<std::string>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& pattern) { return matches(name, pattern); });
-}
-
 // The texts that the stars of the pattern stand for, each as short as possible; none if the name
 // does not match.
 std::optional<std::vector<std::string_view>> texts_of_stars(std::string_view name,
@@ -74,6 +69,19 @@ State renamed(const State& state, const LoadOptions& options) {
   return made;
 }
 
+// TypeError if the conversion would drop imaginary parts.
+void expect_convertible(const Place& place, const State& state) {
+  const auto found = state.find(place.name);
+  if (found == state.end() || !is_complex(found->second.dtype())) return;
+  if (is_complex(place.tensor->dtype())) return;
+  throw TypeError(
+      "nn::load_state: {} is {} in the state, {} in the model, and would lose its "
+      "imaginary parts",
+      place.name, found->second.type().text(), place.tensor->type().text())
+      .at(Location::of_caller())
+      .hint("real(x) takes the real parts");
+}
+
 std::string shape_text(const Tensor& tensor) { return tensor.shape().text(); }
 
 // What differs between a model and a state, as lines of text.
@@ -107,10 +115,6 @@ class Mismatch {
 
 }  // namespace
 
-bool matches(std::string_view name, std::string_view pattern) {
-  return matches_pattern(name, pattern);
-}
-
 void load_places(std::span<const Place> places, const State& state, const LoadOptions& options) {
   const State given = renamed(state, options);
   std::vector<std::string> absent, further;
@@ -137,6 +141,7 @@ void load_places(std::span<const Place> places, const State& state, const LoadOp
                        shape_text(*place.tensor), shape_text(given.at(place.name)));
   });
   if (!mismatch.is_empty()) mismatch.fail();
+  for (const Place& place : places) expect_convertible(place, given);
   for (const Place& place : places) {
     const auto found = given.find(place.name);
     if (found != given.end()) *place.tensor = astype(found->second, place.tensor->dtype());

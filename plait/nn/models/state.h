@@ -37,9 +37,6 @@ struct Place {
 // nothing, unless names and shapes agree.
 void load_places(std::span<const Place> places, const State& state, const LoadOptions& options);
 
-// True if the name matches the pattern, in which * stands for any text and ? for any character.
-bool matches(std::string_view name, std::string_view pattern);
-
 template <class Model>
 std::vector<Place> places_of(Model& model) {
   std::vector<Place> places;

@@ -30,11 +30,6 @@ std::vector<std::string> names_of(const Tensors& tensors) {
   return names;
 }
 
-bool matches_one(std::string_view path, std::span<const std::string> patterns) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return matches_pattern(path, pattern); });
-}
-
 std::vector<std::optional<size_t>> matching(std::string_view what,
                                             std::span<const std::string> patterns,
                                             std::span<const std::string> paths) {

@@ -13,7 +13,6 @@ namespace plait::optim {
 
 std::vector<std::string> names_of(const Tensors& tensors);
 
-bool matches_one(std::string_view path, std::span<const std::string> patterns);
 // For each path, the index of the first of the patterns that it matches. ValueError for a pattern
 // that matches no path.
 std::vector<std::optional<size_t>> matching(std::string_view what,

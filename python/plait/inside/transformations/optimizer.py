@@ -7,7 +7,7 @@ from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.weights import Weights
 from plait.inside.transformations.transformation import Columns, expect_transformation, loss_scale_of, map_leaves, squared_norm, wide, zero_steps
 from plait.inside.trees.module import copy_of
-from plait.inside.trees.sharing import apart, distinct
+from plait.inside.trees.sharing import Distinct, apart, distinct
 from plait.tree import flatten
 
 
@@ -23,9 +23,8 @@ def apply_updates(params, updates):
     {'w': [1.5 1.5] : f32[2]}
     """
     columns = Columns("optim.apply_updates", params)
-    rows = zip(columns.leaves, columns.of("the tree of updates", updates))
-    first = {}  # a tied weight is updated once
-    made = {path: first[id(row[0])] if id(row[0]) in first else first.setdefault(id(row[0]), _applied(*row)) for path, row in zip(columns.paths, rows)}
+    once = Distinct(zip(columns.leaves, columns.of("the tree of updates", updates)), list(map(id, columns.leaves)))  # a tied weight is updated once
+    made = dict(zip(columns.paths, once.spread([_applied(*row) for row in once.values])))
     leaves, structure = flatten(params)
     return structure.unflatten([made.get(path, leaf) for path, leaf in zip(structure.paths, leaves)])
 

@@ -12,6 +12,7 @@ from plait.inside.optimizers.weights import is_inexact
 from plait.inside.trees.buffers import of_structure as buffers_of
 from plait.inside.trees.module import Module
 from plait.inside.trees.patterns import expect_distinct
+from plait.inside.trees.sharing import Distinct
 from plait.tree import flatten
 
 
@@ -152,13 +153,9 @@ def map_leaves(name, function, tree, *others):
     """The tree of function(leaf, leaves of the others at its path), computed in the dtype of computations."""
     columns = Columns(name, tree)
     rows = zip(columns.leaves, *(columns.of("another tree", other) for other in others))
-    return columns.tree(once_each(lambda *row: function(*map(widened, row)), rows))
-
-
-def once_each(function, rows):
-    """function(*row) of each row, computed once for rows of the same tensors: tied weights stay tied."""
-    made = {}
-    return [made[key] if (key := tuple(map(id, row))) in made else made.setdefault(key, function(*row)) for row in map(tuple, rows)]
+    rows = list(rows)
+    once = Distinct(rows, [tuple(map(id, row)) for row in rows])  # tied weights stay tied
+    return columns.tree(once.spread([function(*map(widened, row)) for row in once.values]))
 
 
 class Numbers:
