@@ -9,6 +9,7 @@
 #include "plait/ir/analysis/verify.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/tracing/derivation.h"
+#include "plait/tensor/tracing/late_use.h"
 #include "plait/tensor/tracing/named_axes.h"
 
 namespace plait {
@@ -106,12 +107,7 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
       const bool is_known = traced.is_followed || levels_.is_under_no_grad();
       return is_known ? traced.value : levels_.stopped(traced, *builder_);
     }
-    if (!traced.scope->trace) {
-      throw ValueError("a {} of the trace of {} is used after that trace has ended",
-                       traced.type.text(), traced.scope->name)
-          .at(Location::of_caller())
-          .hint("return it from the traced function instead of storing it elsewhere");
-    }
+    if (traced.scope->trace == nullptr) refuse_late_use(traced);
     if (traced.scope == scope_) identity = traced.actual.get();
   }
   if (const auto known = captures_.find(identity)) return *known;

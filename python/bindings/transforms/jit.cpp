@@ -497,6 +497,8 @@ void bind_jit(nb::module_& module) {
   module.def("list_backends", &list_backends,
              "The names of the backends that can run jitted programs.");
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });
+  module.def("_is_of_ended_trace",
+             [](const Tensor& x) { return x.is_traced() && x.traced().scope->trace == nullptr; });
   module.def(
       "_value_at",
       [](nb::object holder, nb::object key, nb::object otherwise) {

@@ -64,6 +64,30 @@ class Buffers(unittest.TestCase):
                 np.testing.assert_allclose(gradient.weight, wanted, rtol=1e-12)
                 self.assertEqual((gradient.mask, gradient.table, gradient.ids), (None, None, None))
 
+    def test_every_derivative_leaves_them_out(self):
+        model, x = Masked(), pl.asarray(np.array([1.0, 2.0, 4.0]))
+        ones = pl.tree.map(pl.ones_like, model)
+
+        def value(model):
+            return pl.sin(model(x))
+
+        gradient = pl.grad(value)(model)
+        for derivative in pl.jacrev, pl.jacfwd, lambda f: lambda model: pl.vjp(f, model)[1](pl.tensor(1.0, dtype=pl.f64))[0]:
+            for transform in (lambda f: f), pl.jit:
+                found = transform(derivative(value))(model)
+                self.assertEqual((found.mask, found.table, found.ids), (None, None, None))
+                np.testing.assert_allclose(found.weight, gradient.weight)
+        slope = float(pl.sum(gradient.weight))
+        for along in pl.jvp(value, (model,), (ones,))[1], pl.linearize(value, model)[1](ones):
+            np.testing.assert_allclose(float(along), slope)
+        second = pl.hessian(value)(model)
+        self.assertEqual((second.mask, second.weight.mask, second.weight.weight.shape), (None, None, (3, 3)))
+
+    def test_jacobians_leave_frozen_weights_out(self):
+        model = pl.nn.freeze(pl.nn.Sequential(pl.nn.Linear(2, 3), pl.nn.Linear(3, 1)), "0.*")
+        found = pl.jacfwd(lambda model: pl.sum(model(pl.ones((1, 2)))))(model)
+        self.assertEqual((found[0].weight, found[1].weight.shape), (None, (1, 3)))
+
     def test_optimizers_leave_them_alone(self):
         for name, make in OPTIMIZERS.items():
             for jitted in False, True:

@@ -7,6 +7,7 @@ from plait._core import Structure, Tensor
 from plait.inside.script.syntax_code import RETURNED, VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _type_of)
+from plait.inside.trees.outside import Recording
 
 
 class _Merge:
@@ -136,7 +137,8 @@ def _decided(site, names, truth, then, otherwise, get, put, skipped=False):
             return run
 
         try:
-            results = _core._cond(truth, recorded(0, then), recorded(1, otherwise), [])
+            with Recording("script"):
+                results = _core._cond(truth, recorded(0, then), recorded(1, otherwise), [])
         except _Again as again:
             put(before)
             if again.owner is not owner:

@@ -7,6 +7,7 @@ from plait.inside.script.script_branches import _both, _decided
 from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _truth)
+from plait.inside.trees.outside import Recording
 
 
 class _Carry:
@@ -166,7 +167,8 @@ def _while(site, names, test, step, get, put):
                 step()
             return carry.after_step(given, get())
 
-        return _core._while(truth, body, carry.initial(), None)
+        with Recording("script"):
+            return _core._while(truth, body, carry.initial(), None)
 
     _run_loop(site, names, get, put, run)
 
@@ -315,6 +317,7 @@ def _scan(site, names, goes, items, step, get, put):
                     step(item)
             return carry.after_step(given[:count], get())
 
-        return _core._scan(one, carry.initial(), items.stacked(), None, False, None, 1)
+        with Recording("script"):
+            return _core._scan(one, carry.initial(), items.stacked(), None, False, None, 1)
 
     _run_loop(site, names, get, put, run, may_begin_empty=type(items.length) is int)

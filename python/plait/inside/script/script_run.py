@@ -13,6 +13,7 @@ from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _MOST_UNROLLED, _UNBOUND, _are_same, _as, _as_leaf, _common, _default_dtype, _error,
     _is_number, _spread, _state, _truth, _type_of)
+from plait.inside.trees.outside import Recording
 
 
 class _Call:
@@ -73,7 +74,8 @@ class _Call:
                 results.append(leaf)
             return results, structure
 
-        given, structure = _core._call_recursive(self.name, "", operands, on_leaves)
+        with Recording("script"):
+            given, structure = _core._call_recursive(self.name, "", operands, on_leaves)
         return structure.unflatten(given)
 
 

@@ -6,6 +6,7 @@ from plait import _core, errors
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors, _with_numbers, _with_tensors
 from plait.inside.trees.given import Handed, expect_no_leaks
+from plait.inside.trees.outside import Recording
 from plait.inside.trees.sharing import distinct_pairs
 from plait.tree import flatten
 
@@ -67,8 +68,9 @@ def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own
         structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
         return [leaf for leaf, _ in structures[-1][1].values]
 
-    results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
-                          lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
+    with Recording("vmap"):
+        results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
+                              lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
     found, once_found = structures[0]
     return found.unflatten(once_found.spread(results))
 

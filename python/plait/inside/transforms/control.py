@@ -7,6 +7,7 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.transforms.derivatives import _results, _tensors, _with_tensors, pair_of
 from plait.inside.trees.given import Handed
 from plait.inside.trees.module import holds_module
+from plait.inside.trees.outside import Recording
 from plait.inside.trees.sharing import distinct
 
 
@@ -71,7 +72,8 @@ def _branched(what, run, operands):
     def branch(function):
         return lambda given: results.tied_leaves(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
 
-    return results.tree(run(once.values, branch))
+    with Recording(what):
+        return results.tree(run(once.values, branch))
 
 
 def checkpoints(every=None, memory=None):
@@ -109,7 +111,8 @@ def while_loop(test, body, initial, checkpoints=None):
         def step(given):
             return carry.distinct_of(results.leaves(called(body, given)))
 
-        return results.tree(carry.spread(_core._while(truth, step, carry.values, checkpoints)))
+        with Recording("while_loop"):
+            return results.tree(carry.spread(_core._while(truth, step, carry.values, checkpoints)))
 
     return _with_tied(loop, leaves, initial)
 
@@ -138,7 +141,8 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
             leaves = results.leaves(tuple(result))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
-        given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
+        with Recording("scan"):
+            given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
         return results.tree(carry.spread(given[:count]) + given[count:])
 
     return _with_tied(loop, carries, initial)
@@ -236,7 +240,8 @@ class Recursive:
         def on_leaves(given):
             return _tensors(self._function(*structure.unflatten(given)))
 
-        given, found = _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves)
+        with Recording("recursive"):
+            given, found = _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves)
         return found.unflatten(given)
 
     def _number_of(self, structure):

@@ -6,6 +6,7 @@ import inspect
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.transforms.derivatives import _chosen, _tangents, _tensors, _with_tensors, pair_of
+from plait.inside.trees.outside import Recording
 
 _LEAF = _core.zeros(())  # represents a tensor where only the structure matters
 
@@ -103,7 +104,8 @@ class custom_vjp(_Custom):
             found = run_backward(*fixed.values(), of_kept.unflatten(residuals), of_result.unflatten(cotangents))
             return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,))
 
-        results = run(leaves, self._on_leaves(structure, fixed, plain), forward, backward)
+        with Recording(self.__name__):
+            results = run(leaves, self._on_leaves(structure, fixed, plain), forward, backward)
         return plain[-1].unflatten(results) if plain else structures[0].unflatten(results)
 
 
@@ -162,5 +164,6 @@ class custom_jvp(_Custom):
             found.append(own)
             return values, _tangents(value, tangent)
 
-        results = run(leaves, self._on_leaves(structure, fixed, found), along)
+        with Recording(self.__name__):
+            results = run(leaves, self._on_leaves(structure, fixed, found), along)
         return found[0].unflatten(results)

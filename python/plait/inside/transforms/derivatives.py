@@ -64,16 +64,17 @@ class _Begun:
 
     def __init__(self, level, leaves, structure, kinds, buffers):
         self.once = distinct_pairs(leaves, list(zip(kinds, buffers)))
-        self.leaves = [leaf for leaf, _ in self.once.values]
         self._is_buffer = [is_buffer for _, (_, is_buffer) in self.once.values]
-        self._begun = [leaf._share() if is_buffer else level.begin(leaf) for leaf, is_buffer in zip(self.leaves, self._is_buffer)]
+        self._given = [leaf for leaf, _ in self.once.values]
+        self.leaves = [leaf for leaf, is_buffer in zip(self._given, self._is_buffer) if not is_buffer]  # those that are followed
+        self._begun = [leaf._share() if is_buffer else level.begin(leaf) for leaf, is_buffer in zip(self._given, self._is_buffer)]
         self._handed, self._paths = Handed(structure, self.once.spread(self._begun)), structure.paths
         self.tree = self._handed.tree
 
     def expect_unchanged(self, name, result):
         self._handed.expect_unchanged(name, result)
         for i, place in enumerate(self.once.places):
-            if self._is_buffer[place] and not _core._is_same(self._begun[place], self.leaves[place]):
+            if self._is_buffer[place] and not _core._is_same(self._begun[place], self._given[place]):
                 raise errors.TypeError.with_hint(f"{name}: the function assigns into the buffer {self._paths[i]}, which would not change the "
                                                  "caller's buffer", "self.buffer = self.buffer.at[index].set(value), and let it return "
                                                  "the model")
@@ -88,15 +89,15 @@ class _Followed:
     """A function that was run in reverse mode: its arguments and its results as lists, and their structures. A
     tensor at several places of an argument is one variable, unless told otherwise."""
 
-    def __init__(self, name, function, arguments, has_aux, shares=True, skips_buffers=False):
+    def __init__(self, name, function, arguments, has_aux, shares=True):
         self.level = _core._Pullback()
         try:
             arguments = _with_floats(tuple(arguments))
             leaves, self.structure = _tensors(arguments)
             expect_tree(f"{name}: an argument", arguments, self.structure)
             kinds = _argument_of_each(arguments) if shares else range(len(leaves))
-            handed = _Begun(self.level, leaves, self.structure, kinds, _buffers(self.structure) if skips_buffers else [False] * len(leaves))
-            self.once, self.leaves, self.spread = handed.once, handed.leaves, handed.spread
+            handed = _Begun(self.level, leaves, self.structure, kinds, _buffers(self.structure))
+            self.leaves, self.spread = handed.leaves, handed.spread
             given = function(*handed.tree)
             handed.expect_unchanged(name, given)
             given, aux = _with_aux(name, given) if has_aux else (given, None)
@@ -122,7 +123,7 @@ def vjp(function, *arguments, has_aux=False):
     >>> pull(plait.tensor(1.0))
     (3. : f32[], 2. : f32[])
     """
-    followed = _Followed("vjp", function, arguments, has_aux, skips_buffers=True)
+    followed = _Followed("vjp", function, arguments, has_aux)
     result_structure = followed.result_structure
 
     def pull(cotangent):
@@ -161,7 +162,8 @@ def _passed(level, tree):
 
 
 def jvp(function, primals, tangents, has_aux=False):
-    """The result of function(*primals) and its tangent. A tangent of None is zero.
+    """The result of function(*primals) and its tangent. A tangent of None is zero; so are those of buffers and frozen
+    weights of Modules, whatever is given.
 
     >>> plait.jvp(plait.square, (plait.tensor(3.0),), (plait.tensor(1.0),))
     (9. : f32[], 6. : f32[])
@@ -172,9 +174,11 @@ def jvp(function, primals, tangents, has_aux=False):
             raise errors.TypeError("jvp: primals and tangents must be tuples, with one entry per argument\n  hint: write jvp(f, (x,), (tangent,))")
         primals, tangents = _with_floats(tuple(primals)), tuple(tangents)
         leaves, structure = _tensors(primals)
-        given = _tangents(primals, tangents)
-        once = Distinct(list(zip(leaves, given, structure.paths)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
-        handed = Handed(structure, once.spread([level.begin(*each) for each in once.values]))
+        buffers = _buffers(structure)
+        given = [None if is_buffer else tangent for tangent, is_buffer in zip(_tangents(primals, tangents), buffers)]
+        once = Distinct(list(zip(leaves, given, structure.paths, buffers)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
+        begun = [leaf._share() if is_buffer else level.begin(leaf, tangent, path) for leaf, tangent, path, is_buffer in once.values]
+        handed = Handed(structure, once.spread(begun))
         result = function(*handed.tree)
         handed.expect_unchanged("jvp", result)
         result, aux = _with_aux("jvp", result) if has_aux else (result, None)
@@ -190,7 +194,7 @@ def jvp(function, primals, tangents, has_aux=False):
 
 def linearize(function, *primals, has_aux=False):
     """The result, and the linearisation there: a function from tangents to the result's tangent, which does not run the
-    function again.
+    function again. Tangents of buffers and frozen weights of Modules count as zero.
 
     With has_aux the function returns (result, aux), and linearize returns (result, linear, aux).
 
@@ -203,7 +207,8 @@ def linearize(function, *primals, has_aux=False):
     level, result_structure = followed.level, followed.result_structure
 
     def linear(*tangents):
-        return result_structure.unflatten(level.push(_tangents(primals, tangents)))
+        given = zip(_tangents(primals, tangents), _buffers(followed.structure))
+        return result_structure.unflatten(level.push([tangent for tangent, is_buffer in given if not is_buffer]))
 
     return (followed.value(), linear, followed.aux) if has_aux else (followed.value(), linear)
 

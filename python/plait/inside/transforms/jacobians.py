@@ -11,7 +11,8 @@ from plait.inside.transforms.derivatives import _chosen, _Followed, _of_chosen, 
 def jacfwd(function, argnums=0, has_aux=False):
     """The Jacobian in forward mode, with all columns computed together; suitable for small arguments. For each tensor
     of the result it returns the tree of the argument, or a tuple for several arguments; each tensor has the sizes of
-    the result, then those of the argument. With has_aux it returns (derivative, aux).
+    the result, then those of the argument; buffers and frozen weights of Modules have None. With has_aux it returns
+    (derivative, aux).
 
     >>> plait.jacfwd(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
     [[4. 0.]
@@ -83,7 +84,7 @@ def _units(like):
 
 def _expect_inexact(name, what, leaves, structure):
     for leaf, path in zip(leaves, structure.paths):
-        if not isdtype(leaf.dtype, ("real floating", "complex floating")):
+        if leaf is not None and not isdtype(leaf.dtype, ("real floating", "complex floating")):
             raise errors.TypeError(f"{name}: {what} {path} is {leaf.dtype}, which has no derivative")
 
 
@@ -96,12 +97,12 @@ def _jacobian(name, function, argnums, has_aux, all_by_result):
         places, several = _chosen(name, argnums, len(arguments))
         trees = tuple(arguments[place] for place in places)
         followed = _Followed(name, _of_chosen(function, places, arguments, keywords), trees, has_aux)
-        _expect_inexact(name, "argument", followed.once.spread(followed.leaves), followed.structure)
+        _expect_inexact(name, "argument", followed.spread(followed.leaves), followed.structure)
         _expect_inexact(name, "result", followed.results, followed.result_structure)
         trees = []
         for result, row in zip(followed.results, all_by_result(followed)):
             shaped = [_core.reshape(each, (*result.shape, *leaf.shape)) for each, leaf in zip(row, followed.leaves)]
-            by_argument = followed.structure.unflatten(followed.once.spread(shaped))
+            by_argument = followed.structure.unflatten(followed.spread(shaped))
             trees.append(by_argument if several else by_argument[0])
         found = followed.result_structure.unflatten(trees)
         return (found, followed.aux) if has_aux else found

@@ -6,6 +6,7 @@ from plait import _core
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors
 from plait.inside.trees.given import Handed, expect_made
+from plait.inside.trees.outside import Recording
 from plait.inside.trees.sharing import distinct
 
 
@@ -49,7 +50,8 @@ def _remat(function, arguments, keywords, policy, names):
         structures.append((found, distinct(results), changes))
         return structures[-1][1].values
 
-    results = _core._remat(of_list, once.values, policy, list(names))
+    with Recording("remat"):
+        results = _core._remat(of_list, once.values, policy, list(names))
     found, once_found, changes = structures[0]
     result, values = found.unflatten(once_found.spread(results))
     for change, value in zip(changes, values):

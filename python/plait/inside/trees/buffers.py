@@ -1,6 +1,7 @@
 """Buffers: tensors of a model that are not trained."""
 
 from plait import _core, errors
+from plait.inside.trees.outside import note_change
 
 MARK = "_buffers"  # the attribute of a Module that has their names
 FROZEN = "_frozen"  # that of the paths of frozen weights, which are not trained either
@@ -39,6 +40,7 @@ def set_attribute(module, name, value):
     computed = vars(module).get("parametrizations")
     if computed is not None and name in computed:
         return computed[name].set(value)
+    note_change(module)
     if type(value) is Buffer:
         _mark(module, name)
         value = _tensors_in(value.value)
@@ -51,6 +53,7 @@ def set_attribute(module, name, value):
 
 def delete_attribute(module, name):
     """Module.__delattr__."""
+    note_change(module)
     object.__delattr__(module, name)
     if name in module._buffers:
         _unmark(module, name)
