@@ -29,20 +29,20 @@ RECORDED = {
     "vmap": lambda layer: lambda x: pl.vmap(layer.__call__)(x),
     "vmap of grad": lambda layer: lambda x: pl.vmap(pl.grad(lambda row: pl.sum(layer(row))))(x),
     "trace": lambda layer: lambda x: pl.trace(layer.__call__)(x[0])(x[0]),
-    "vmap of vmap": lambda layer: lambda x: pl.vmap(lambda rows: pl.vmap(lambda row: layer(row[None]))(rows))(x),
+    "vmap of vmap": lambda layer: lambda x: pl.vmap(lambda rows: pl.vmap(lambda row: layer(ROWS[0] * row))(rows))(x),
 }
 FORMS = RECORDED | {
     "scan": lambda layer: lambda x: pl.scan(lambda carry, row: (carry, layer(row)), pl.zeros(()), x)[1],
     "map": lambda layer: lambda x: pl.map(layer.__call__, x),
     "for_loop": lambda layer: lambda x: pl.for_loop(0, 3, lambda i, carry: layer(carry), x[0]),
-    "while_loop": lambda layer: lambda x: pl.while_loop(lambda carry: pl.max(carry) > 0, lambda carry: layer(carry) - 1, x[0]),
+    "while_loop": lambda layer: lambda x: pl.while_loop(lambda carry: carry[1] < 3, lambda carry: (layer(carry[0]), carry[1] + 1), (x[0], 0)),
     "cond": lambda layer: lambda x: pl.cond(pl.sum(x) > -1e9, layer.__call__, lambda row: row, x[0]),
     "switch": lambda layer: lambda x: pl.switch(pl.tensor(0), [layer.__call__, lambda row: row], x[0]),
     "script": lambda layer: lambda x: by_script(layer)(x[0]),
     "remat": lambda layer: lambda x: pl.remat(layer.__call__)(x[0]),
     "grad of remat": lambda layer: lambda x: pl.grad(lambda row: pl.sum(pl.remat(layer.__call__)(row) ** 3))(x[0]),
     "scan in scan": lambda layer: lambda x: pl.scan(
-        lambda carry, rows: (carry, pl.scan(lambda inner, row: (inner, layer(row[None])), carry, rows)[1]), pl.zeros(()), x)[1],
+        lambda carry, rows: (carry, pl.scan(lambda inner, row: (inner, layer(ROWS[0] * row)), carry, rows)[1]), pl.zeros(()), x)[1],
     "associative_scan": lambda layer: lambda x: pl.associative_scan(lambda a, b: pl.reshape(layer(pl.reshape(a + b, (-1, 3))), a.shape), x),
 }
 DERIVATIVES = {

@@ -30,7 +30,7 @@ class Recording:
     def __enter__(self):
         self._outer, _innermost.recording = _innermost.recording, self
 
-    def __exit__(self, _, failure, traceback):
+    def __exit__(self, _kind, failure, _traceback):
         _innermost.recording = self._outer
         lost = None
         for reference, earlier in self._earlier.values():
