@@ -202,6 +202,21 @@ class Snapshot:
         for tensor, content, *_ in self._tensors:
             _core._exchange(tensor, content)
 
+    def first_change(self):
+        """The path of something that was changed; None if all is as it was."""
+        paths = {found.place: path for path, found in self._reach.values.items()}
+        for number, (place, before) in enumerate(zip(self._reach.places, self._values)):
+            if value_at(place) is not before:
+                return paths.get(number, str(place[1]))
+        for container, before, place, names in self._containers:
+            keys = changed_keys(container, before)
+            if keys != []:
+                return ".".join(map(str, (paths.get(place, place), *names, *(keys or ())[:1])))
+        for tensor, content, place, names in self._tensors:
+            if not _core._is_same(tensor, content):
+                return ".".join(map(str, (paths.get(place, place), *names)))
+        return next((key for attributes, before in self._keys for key in attributes if key not in before), None)
+
     def changes(self, lent):
         """The writes that repeat the changes, with the leaves that they store, or the reason why this is impossible.
 

@@ -14,6 +14,7 @@ from plait.inside.jit.jit_fresh import Refused, standing_in
 from plait.inside.jit.jit_results import Finish, results_of
 from plait.inside.jit.settling import settled
 from plait.inside.jit.static_values import keys_told_apart, told_apart
+from plait.inside.transforms.changing_bodies import jitting
 from plait.inside.trees.given import Handed
 from plait.inside.trees.sharing import distinct
 from plait.tree import flatten
@@ -239,7 +240,7 @@ class Call:
                 if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
-        with Lending(lent.values()), noting(self.jitted._reasons.places):
+        with Lending(lent.values()), noting(self.jitted._reasons.places), jitting():
             result = self.jitted._called(*self.first, *arguments, **named)
             if self._needed is not None:  # and host code has caught it
                 raise self._needed

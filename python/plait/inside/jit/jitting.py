@@ -14,6 +14,7 @@ from plait.inside.jit.jit_arguments import FLOATS, Fixed, Needed, weak
 from plait.inside.jit.jit_call import NO_REACH, ByHost, Call, Lending, NeedsSizes, NoTree
 from plait.inside.jit.jit_stats import JitStats, Reasons, differences
 from plait.inside.transforms.applied import Applied, is_tree
+from plait.inside.transforms.changing_bodies import Again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Jitted:
         call.expect_inside()
         try:
             result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
-        except ByHost:
+        except (ByHost, Again):
             call.take_back()
             return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:

@@ -4,10 +4,10 @@ import functools
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.transforms.changing_bodies import Bodies
 from plait.inside.transforms.derivatives import _results, _tensors, _with_tensors, pair_of
 from plait.inside.trees.given import Handed
 from plait.inside.trees.module import holds_module
-from plait.inside.trees.outside import Recording
 from plait.inside.trees.sharing import distinct
 
 
@@ -48,7 +48,10 @@ def cond(predicate, then, otherwise, *operands):
     def run(leaves, branch):
         return _core._cond(asarray(predicate), branch(then), branch(otherwise), leaves)
 
-    return _branched("cond", run, operands)
+    def by_host(known):
+        return then if known(bool, asarray(predicate)) else otherwise
+
+    return _branched("cond", (then, otherwise), run, by_host, operands)
 
 
 def switch(index, branches, *operands):
@@ -60,20 +63,26 @@ def switch(index, branches, *operands):
     def run(leaves, branch):
         return _core._switch(asarray(index), [branch(each) for each in branches], leaves)
 
-    return _branched("switch", run, operands)
+    def by_host(known):
+        for i, branch in enumerate(branches):
+            if known(bool, asarray(index) == i):
+                return branch
+        raise errors.IndexError(f"switch: the index is out of range for {len(branches)} branches")
+
+    return _branched("switch", branches, run, by_host, operands)
 
 
-def _branched(what, run, operands):
+def _branched(what, functions, run, by_host, operands):
     """The result of one of several functions of the operands, chosen by run(leaves, branch): branch makes functions of leaves. Tensors that are one
-    in the results of all functions stay one."""
+    in the results of all functions stay one. by_host(known) is the chosen function."""
     leaves, structure = _tensors(_with_tensors(operands))
     once, results = distinct(leaves), _Results(f"{what}: the branches")
 
     def branch(function):
         return lambda given: results.tied_leaves(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
 
-    with Recording(what):
-        return results.tree(run(once.values, branch))
+    bodies = Bodies(what, functions)
+    return results.tree(bodies.run(lambda: run(once.values, branch), lambda: branch(by_host(bodies.known))(once.values)))
 
 
 def checkpoints(every=None, memory=None):
@@ -111,8 +120,14 @@ def while_loop(test, body, initial, checkpoints=None):
         def step(given):
             return carry.distinct_of(results.leaves(called(body, given)))
 
-        with Recording("while_loop"):
-            return results.tree(carry.spread(_core._while(truth, step, carry.values, checkpoints)))
+        def steps_by_host():
+            given = carry.values
+            while bodies.known(bool, truth(given)[0]):
+                given = step(given)
+            return given
+
+        bodies = Bodies("while_loop", (test, body))
+        return results.tree(carry.spread(bodies.run(lambda: _core._while(truth, step, carry.values, checkpoints), steps_by_host)))
 
     return _with_tied(loop, leaves, initial)
 
@@ -141,8 +156,22 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
             leaves = results.leaves(tuple(result))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
-        with Recording("scan"):
-            given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
+        def steps_by_host():
+            given, rows = carry.values, []
+            steps = bodies.known(range, slices[0].shape[0] if slices else length)
+            for i in reversed(steps) if reverse else steps:
+                row = step([*given, *(each[i] for each in slices)])
+                given, rows = row[:count], [*rows, row[count:]]
+            if not rows:
+                return staged()
+            rows = rows[::-1] if reverse else rows
+            return [*given, *(_core.stack(column) for column in zip(*rows))]
+
+        def staged():
+            return _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
+
+        bodies = Bodies("scan", (body,))
+        given = bodies.run(staged, steps_by_host)
         return results.tree(carry.spread(given[:count]) + given[count:])
 
     return _with_tied(loop, carries, initial)
@@ -240,8 +269,8 @@ class Recursive:
         def on_leaves(given):
             return _tensors(self._function(*structure.unflatten(given)))
 
-        with Recording("recursive"):
-            given, found = _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves)
+        given, found = Bodies(self.__name__, (self._function,)).expect_steady(
+            lambda: _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves))
         return found.unflatten(given)
 
     def _number_of(self, structure):

@@ -5,8 +5,8 @@ import inspect
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.transforms.changing_bodies import Bodies
 from plait.inside.transforms.derivatives import _chosen, _tangents, _tensors, _with_tensors, pair_of
-from plait.inside.trees.outside import Recording
 
 _LEAF = _core.zeros(())  # represents a tensor where only the structure matters
 
@@ -104,8 +104,8 @@ class custom_vjp(_Custom):
             found = run_backward(*fixed.values(), of_kept.unflatten(residuals), of_result.unflatten(cotangents))
             return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,))
 
-        with Recording(self.__name__):
-            results = run(leaves, self._on_leaves(structure, fixed, plain), forward, backward)
+        results = Bodies(self.__name__, (self._function, run_forward, run_backward)).expect_steady(
+            lambda: run(leaves, self._on_leaves(structure, fixed, plain), forward, backward))
         return plain[-1].unflatten(results) if plain else structures[0].unflatten(results)
 
 
@@ -164,6 +164,5 @@ class custom_jvp(_Custom):
             found.append(own)
             return values, _tangents(value, tangent)
 
-        with Recording(self.__name__):
-            results = run(leaves, self._on_leaves(structure, fixed, found), along)
+        results = Bodies(self.__name__, (self._function, rule)).expect_steady(lambda: run(leaves, self._on_leaves(structure, fixed, found), along))
         return found[0].unflatten(results)

@@ -29,6 +29,7 @@ class Recording:
 
     def __enter__(self):
         self._outer, _innermost.recording = _innermost.recording, self
+        return self
 
     def __exit__(self, _kind, failure, _traceback):
         _innermost.recording = self._outer
@@ -45,6 +46,10 @@ class Recording:
         if lost and failure is None:
             raise errors.TypeError.with_hint(f"{self._what}: the function assigns to {lost} that it did not receive: the tensor is invalid after "
                                              "the recording, and the change would be lost", _HINTS.get(self._what, _HINT))
+
+    def forget(self):
+        """Called when the Modules are as they were before."""
+        self._earlier = {}
 
     def note(self, module, attributes):
         known = self._earlier.get(id(module))

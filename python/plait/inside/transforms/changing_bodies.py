@@ -1,0 +1,132 @@
+"""Branches and loops whose functions change host state: a trace would record such a function once, whereas Python runs it at each
+step, or not at all. They run as Python's own branches and loops instead, whose operations are recorded one after another."""
+
+import functools
+import threading
+import types
+import warnings
+
+from plait import _core, errors
+from plait.inside.jit.host_code import is_library
+from plait.inside.jit.host_reach import Reach, unwrapped
+from plait.inside.jit.host_state import Snapshot
+from plait.inside.trees.outside import Recording
+
+
+class Again(BaseException):
+    """Raised through the host code of a jitted function, which is to be run once more: a body in it was found to change state."""
+
+
+class Refused(errors.TypeError):
+    """Such a body is within a recorded function, where values are unknown."""
+
+    changed = "state outside of it"
+
+
+Refused.__name__, Refused.__qualname__, Refused.__module__ = "TypeError", "TypeError", "plait.errors"
+
+
+class _Jitting(threading.local):
+    calls = 0  # of jitted functions whose host code is running
+
+
+_jitting = _Jitting()
+_found = set()  # code that changes state, as far as it has been recorded
+
+
+class jitting:
+    """While the host code of a jitted function runs."""
+
+    def __enter__(self):
+        _jitting.calls += 1
+
+    def __exit__(self, *_):
+        _jitting.calls -= 1
+
+
+class Bodies:
+    """The functions of a branch or a loop."""
+
+    def __init__(self, what, functions):
+        self._what, self._functions = what, functions
+
+    def run(self, stage, by_host):
+        """stage(), which may record each function, unless one of them changes host state: then by_host()."""
+        if not _core._is_tracing():
+            with Recording(self._what):
+                return stage()
+        codes = {code for each in self._functions for code in _codes_of(each)}
+        if not _found.isdisjoint(codes):
+            return by_host()
+        state = _State(self._functions)
+        with Recording(self._what) as recording:
+            try:
+                result = stage()
+                changed = state.changed()
+            except Refused as refused:  # a branch or a loop within it
+                result, changed = None, refused.changed
+            if changed is None:
+                return result
+            state.restore()
+            recording.forget()
+        _found.update(codes)
+        self._warn(f"{self._what} runs step by step, as Python code, because its function changes {changed}",
+                   "make such state an operand, and let the function return it")
+        if _jitting.calls:
+            raise Again
+        return by_host()
+
+    def expect_steady(self, run):
+        """run(), which records each function; warns if one of them changes host state."""
+        state = _State(self._functions) if _core._is_tracing() else None
+        with Recording(self._what):
+            result = run()
+        changed = None if state is None else state.changed()
+        if changed is not None:
+            self._warn(f"{self._what} changes {changed} whenever it is recorded, which is not once a call",
+                       "make such state an argument, and return it")
+        return result
+
+    def _warn(self, message, hint):
+        code = next((code for each in self._functions for code in _codes_of(each) if isinstance(code, types.CodeType)), None)
+        file, line = (self._what, 1) if code is None else (code.co_filename, code.co_firstlineno)
+        warnings.warn_explicit(f"{message}\n  hint: {hint}", errors.HostStateWarning, file, line)
+
+    def known(self, read, value):
+        """read(value), which decides about the next step; Refused if the value is unknown."""
+        try:
+            return read(value)
+        except errors.ValueError as error:
+            raise Refused(f"{self._what}: the function changes state outside of it, which cannot be recorded here, where values are unknown "
+                          f"({str(error).splitlines()[0]})\n  hint: make such state an operand, and let the function return it") from None
+
+
+class _State:
+    """The state that functions can reach."""
+
+    def __init__(self, functions):
+        self._reach = Reach([("", (each,), 0) for each in functions])
+        self._snapshot = Snapshot(self._reach, {})
+
+    def changed(self):
+        return self._snapshot.first_change()
+
+    def restore(self):
+        self._snapshot.restore()
+
+
+def _codes_of(function):
+    """The code of a function, or of those that a function of a library calls."""
+    function = unwrapped(function)
+    if isinstance(function, functools.partial):
+        yield from _codes_of(function.func)
+    elif isinstance(function, types.MethodType):
+        yield from _codes_of(function.__func__)
+    elif not isinstance(function, types.FunctionType):
+        yield getattr(getattr(type(function), "__call__", None), "__code__", type(function))
+    elif is_library(function.__globals__.get("__name__", "")):
+        for cell in function.__closure__ or ():
+            if cell != types.CellType() and callable(cell.cell_contents):
+                yield from _codes_of(cell.cell_contents)
+    else:
+        yield function.__code__
