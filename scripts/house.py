@@ -2,7 +2,10 @@
 """Prints the numbers of docs/architecture.md, "The house in numbers": folders, include cycles by room, long functions, and
 the CPU seconds that a compiler needs for the umbrella header and an example (best of three; needs an idle machine).
 
-    house.py [--functions]    --functions: lists the functions of more than 40 lines instead
+    house.py [--functions | --check | --headers]
+    --functions: lists the functions of more than 40 lines instead
+    --check: fails if the umbrella header or the example is more than LIMITS to compile (part of make lint)
+    --headers: lists the headers of the umbrella that are the most to compile
 """
 
 import ast
@@ -10,25 +13,134 @@ import os
 import pathlib
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 
 import check_rooms
 
 COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "-g1", "-I", str(check_rooms.ROOT), "-c"]
 
 
-def seconds_to_compile(source, folder):
-    """Also the size of the code in KB."""
-    objects, best = pathlib.Path(folder) / "object.o", None
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        subprocess.run([*COMPILER, source, "-o", objects], check=True)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-        best = used if best is None else min(best, used)
+def seconds_to_compile(source, objects):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([*COMPILER, source, "-o", objects], check=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def kilobytes_of_code(objects):
     sizes = subprocess.run(["size", objects], check=True, capture_output=True, text=True).stdout.splitlines()[1].split()
-    return best, int(sizes[3]) / 1000
+    return int(sizes[3]) / 1000
+
+
+class Limits(typing.NamedTuple):
+    megabytes: int
+    headers: int
+    seconds: float
+
+
+# The limits of --check. What g++ allocates while it compiles stands for the time: parsing, instantiating templates and
+# optimizing all allocate, and unlike times the sum is the same in each run and on each machine, so that the limits can be
+# near. They are those of g++ 12, like the number of headers; what grew for a reason may raise them. CPU seconds, which
+# also count what allocates nothing, are held by limits that are far: they are multiplied by the time that the standard
+# headers take in the same runs, through REFERENCE_SECONDS, which they take on an idle machine.
+LIMITS = {"plait/plait.h": Limits(400, 615, 2.5), "examples/train_vit.cpp": Limits(540, 460, 8.0)}
+GCC = 12
+STANDARD_HEADERS = "algorithm chrono complex functional map memory mutex optional ranges set span sstream string unordered_map variant vector"
+REFERENCE_SECONDS = 0.5
+
+# Collected garbage would depend on the memory of the machine.
+REPORT = ["-H", "-ftime-report", "--param", "ggc-min-heapsize=8000000"]
+
+
+def sources(folder):
+    umbrella = folder / "umbrella.cpp"
+    umbrella.write_text("#include <plait/plait.h>\n", encoding="utf-8")
+    return {"plait/plait.h": umbrella, "examples/train_vit.cpp": check_rooms.ROOT / "examples" / "train_vit.cpp"}
+
+
+def standard_headers(folder):
+    reference = folder / "reference.cpp"
+    reference.write_text("".join(f"#include <{header}>\n" for header in STANDARD_HEADERS.split()), encoding="utf-8")
+    return reference
+
+
+def cost_to_compile(source, objects):
+    """(megabytes that g++ allocates, number of headers that it opens)."""
+    command = [*COMPILER, *REPORT, source, "-o", objects]
+    report = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stderr
+    total = re.search(r"^ *TOTAL .* (\d+)([kM])", report, re.MULTILINE)
+    if not total:
+        sys.exit(f"{COMPILER[0]} does not report what it allocates; g++ does: CXX=g++ scripts/house.py")
+    return int(total[1]) / (1 if total[2] == "M" else 1000), len(re.findall(r"^\.+ ", report, re.MULTILINE))
+
+
+def seconds_scaled(places, folder):
+    """{name: CPU seconds, as on a machine that compiles the standard headers in REFERENCE_SECONDS}; medians of three."""
+    reference, ratios = standard_headers(folder), {name: [] for name in places}
+    for _ in range(3):
+        unit = seconds_to_compile(reference, folder / "object.o")
+        for name, source in places.items():
+            ratios[name].append(seconds_to_compile(source, folder / "object.o") / unit)
+    return {name: statistics.median(each) * REFERENCE_SECONDS for name, each in ratios.items()}
+
+
+def compile_problems(folder):
+    places = sources(folder)
+    seconds = seconds_scaled(places, folder)
+    version = subprocess.run([COMPILER[0], "-dumpversion"], check=True, capture_output=True, text=True).stdout.strip()
+    for name, limits in LIMITS.items():
+        megabytes, headers = cost_to_compile(places[name], folder / "object.o")
+        print(f"   {name}: {megabytes:.0f} MB allocated by the compiler (at most {limits.megabytes}), {headers} headers (at most {limits.headers}), "
+              f"{seconds[name]:.1f} s of CPU, scaled (at most {limits.seconds})")
+        if seconds[name] > limits.seconds:
+            yield f"{name}: takes {seconds[name]:.1f} s of CPU to compile, scaled, where {limits.seconds} may be"
+        if version.split(".")[0] != str(GCC):
+            print(f"   {name}: megabytes and headers are not held, as the limits are those of g++ {GCC}, and this is version {version}")
+            continue
+        if megabytes > limits.megabytes:
+            yield (f"{name}: the compiler allocates {megabytes:.0f} MB, where {limits.megabytes} may be: "
+                   "it instantiates more templates, or parses more code")
+        if headers > limits.headers:
+            yield f"{name}: includes {headers} headers, directly or not, where {limits.headers} may be"
+
+
+def check():
+    with tempfile.TemporaryDirectory() as folder:
+        problems = list(compile_problems(pathlib.Path(folder)))
+    if problems:
+        print("\n".join([*problems,
+                         "scripts/house.py --headers lists the headers that are the most to compile, g++ -H what includes what.",
+                         "Leave out the include, put the body into a source, or hide the type behind a pointer.",
+                         "The limits are LIMITS in scripts/house.py."]))
+    return 1 if problems else 0
+
+
+def costly_headers(least=4):
+    """Yields (megabytes, headers) of the headers of the umbrella, in its order; the first ones pay for what they share with
+    later ones. Groups of headers below `least` together are left out."""
+    headers, known = check_rooms.public_headers(), {}
+    with tempfile.TemporaryDirectory() as folder:
+        source = standard_headers(pathlib.Path(folder))
+        standard = source.read_text(encoding="utf-8")
+
+        def megabytes_of_first(count):
+            if count not in known:
+                source.write_text(standard + "".join(f'#include "{header}"\n' for header in headers[:count]), encoding="utf-8")
+                known[count] = cost_to_compile(source, pathlib.Path(folder) / "object.o")[0]
+            return known[count]
+
+        ranges = [(0, len(headers))]
+        while ranges:
+            begin, end = ranges.pop()
+            megabytes = megabytes_of_first(end) - megabytes_of_first(begin)
+            if end - begin == 1 and megabytes >= least:
+                yield megabytes, headers[begin]
+            elif megabytes >= least:
+                middle = (begin + end) // 2
+                ranges += [(middle, end), (begin, middle)]
 
 
 # The last line of a function's head, as clang-format lays it out.
@@ -62,7 +174,13 @@ def main():
     if "--functions" in sys.argv[1:]:
         for lines, file, number in long_functions():
             print(f"{lines} lines: {file}:{number}")
-        return
+        return 0
+    if "--check" in sys.argv[1:]:
+        return check()
+    if "--headers" in sys.argv[1:]:
+        for megabytes, header in costly_headers():
+            print(f"{megabytes:.0f} MB: {header}", flush=True)
+        return 0
     counts = [len(files) for tree in check_rooms.TREES for files in check_rooms.sources_by_folder(tree).values()]
     crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in counts)
     print(f"{crowded} of {len(counts)} folders have more than {check_rooms.MOST_FILES_IN_A_FOLDER} files")
@@ -73,12 +191,12 @@ def main():
     print("largest include cycles:", ", ".join(f"{room} {size}" for room, size in sorted(largest.items(), key=lambda each: -each[1])))
     print(f"{len(long_functions())} functions have more than {MOST_LINES} lines")
     with tempfile.TemporaryDirectory() as folder:
-        umbrella = pathlib.Path(folder) / "umbrella.cpp"
-        umbrella.write_text("#include <plait/plait.h>\n", encoding="utf-8")
-        for name, source in (("plait/plait.h", umbrella), ("examples/train_vit.cpp", check_rooms.ROOT / "examples" / "train_vit.cpp")):
-            seconds, size = seconds_to_compile(source, folder)
-            print(f"{name}: {seconds:.2f} s of CPU, {size:.0f} KB of code")
+        objects = pathlib.Path(folder) / "object.o"
+        for name, source in sources(pathlib.Path(folder)).items():
+            seconds = min(seconds_to_compile(source, objects) for _ in range(3))
+            print(f"{name}: {seconds:.2f} s of CPU, {kilobytes_of_code(objects):.0f} KB of code")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,6 +13,7 @@ headers_stand_alone() {
 
 check "Format" scripts/format.sh -n
 check "Rooms" scripts/check_rooms.py
+check "Cheap to compile" scripts/house.py --check
 check "Links" scripts/check_links.py
 check "Words" scripts/check_words.py
 check "Lines to be damaged" scripts/sabotage_lines.py --check

@@ -4,6 +4,10 @@
 
 namespace plait::ir {
 
+bool operator==(const Callee& a, const Callee& b) {
+  return a.name == b.name && std::ranges::equal(a.sizes, b.sizes, kSame);
+}
+
 std::optional<Instruction> Function::definition(ValueId value) const {
   uint32_t place = definitions_[value];
   if (place == 0) return std::nullopt;

@@ -26,9 +26,7 @@ class Function;
 struct Callee {
   std::string name;
   std::vector<Dim> sizes;
-  friend bool operator==(const Callee& a, const Callee& b) {
-    return a.name == b.name && std::ranges::equal(a.sizes, b.sizes, kSame);
-  }
+  friend bool operator==(const Callee& a, const Callee& b);
 };
 
 // The interface of a function: func @f<n>(f32[n]) -> <k> (f32[k]) over {data: 4} where n%8 == 0

@@ -60,12 +60,29 @@ struct NamedAccess {
 template <class Base>
 struct FieldsOfBase {};
 
+// One entry inside the other: compilers need many times as long for a std::tuple of them.
+template <class... Entries>
+struct EntryList {};
+template <class First, class... Rest>
+struct EntryList<First, Rest...> {
+  First first;
+  EntryList<Rest...> rest;
+};
+
 // The type that fields() of a class returns.
 template <class Owner, class... Entries>
 struct FieldList {
   using OwnerType = Owner;
-  std::tuple<Entries...> entries;
+  EntryList<Entries...> entries;
 };
+
+template <class F>
+constexpr void for_each_entry(EntryList<>, const F&) {}
+template <class First, class... Rest, class F>
+constexpr void for_each_entry(const EntryList<First, Rest...>& list, const F& visit) {
+  visit(list.first);
+  for_each_entry(list.rest, visit);
+}
 
 // ---- The number of fields of an aggregate: the maximum number of initialisers.
 
@@ -363,8 +380,8 @@ consteval auto names_of_fields() {
     const auto append = [&](const auto& more) {
       for (std::string_view name : more) names[next++] = name;
     };
-    std::apply([&](const auto&... entries) { (append(names_of_entry(entries)), ...); },
-               field_list<T>().entries);
+    for_each_entry(field_list<T>().entries,
+                   [&](const auto& entry) { append(names_of_entry(entry)); });
   } else {
     [&]<size_t... i>(std::index_sequence<i...>) {
       ((names[i] = name_of_pointee<address_of_field<T, i>()>()), ...);
@@ -408,8 +425,8 @@ constexpr void for_each_field(T& object, F&& visit) {
   static_assert(Reflectable<Plain>,
                 "not a plain struct: list its fields in a static member function fields()");
   if constexpr (ListsFields<Plain>) {
-    std::apply([&](const auto&... entries) { (visit_entry(object, visit, entries), ...); },
-               field_list<Plain>().entries);
+    for_each_entry(field_list<Plain>().entries,
+                   [&](const auto& entry) { visit_entry(object, visit, entry); });
   } else {
     with_fields<kFieldCount<Plain>>(object, [&](auto&... fields) {
       size_t next = 0;
@@ -420,8 +437,13 @@ constexpr void for_each_field(T& object, F&& visit) {
 
 // ---- Parsing the arguments of fields().
 
+template <class Entry, class... Rest>
+constexpr EntryList<Entry, Rest...> before(const Entry& entry, const EntryList<Rest...>& rest) {
+  return {entry, rest};
+}
+
 template <class Owner>
-constexpr std::tuple<> entries_of() {
+constexpr EntryList<> entries_of() {
   return {};
 }
 template <class Owner, class Member, class Class, class... Rest>
@@ -434,19 +456,22 @@ constexpr auto entries_of(std::string_view name, const Access& access, const Res
 template <class Owner, class Base, class... Rest>
 constexpr auto entries_of(FieldsOfBase<Base> base, const Rest&... rest) {
   static_assert(std::derived_from<Owner, Base>, "fields_of_base<Base>(): Base is not a base class");
-  return std::tuple_cat(std::tuple{base}, entries_of<Owner>(rest...));
+  return before(base, entries_of<Owner>(rest...));
 }
 template <class Owner, class Member, class Class, class... Rest>
   requires std::derived_from<Owner, Class>
 constexpr auto entries_of(std::string_view name, Member Class::* pointer, const Rest&... rest) {
-  return std::tuple_cat(std::tuple{NamedMember<Owner, Member>{name, pointer}},
-                        entries_of<Owner>(rest...));
+  return before(NamedMember<Owner, Member>{name, pointer}, entries_of<Owner>(rest...));
 }
 template <class Owner, class Access, class... Rest>
   requires std::is_class_v<Access>
 constexpr auto entries_of(std::string_view name, const Access& access, const Rest&... rest) {
-  return std::tuple_cat(std::tuple{NamedAccess<Owner, Access>{name, access}},
-                        entries_of<Owner>(rest...));
+  return before(NamedAccess<Owner, Access>{name, access}, entries_of<Owner>(rest...));
+}
+
+template <class Owner, class... Entries>
+constexpr FieldList<Owner, Entries...> field_list_of(const EntryList<Entries...>& entries) {
+  return {entries};
 }
 
 }  // namespace reflect
@@ -456,10 +481,7 @@ constexpr auto entries_of(std::string_view name, const Access& access, const Res
 // empty is left out: the entries of a map are then named like fields.
 template <class Owner, class... Parts>
 constexpr auto fields(const Parts&... parts) {
-  const auto entries = reflect::entries_of<Owner>(parts...);
-  return [&]<class... Entries>(const std::tuple<Entries...>& list) {
-    return reflect::FieldList<Owner, Entries...>{list};
-  }(entries);
+  return reflect::field_list_of<Owner>(reflect::entries_of<Owner>(parts...));
 }
 
 template <class Base>

@@ -1,6 +1,7 @@
 #include "plait/optim/transformations/combining.h"
 
 #include <set>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -216,18 +217,27 @@ Transformation named_chain(Named transformations) {
   return transformation_of<ChainRule>("optim::named_chain", std::move(transformations));
 }
 
+struct Mask::Choice {
+  std::variant<std::vector<std::string>, Function> of;
+};
+Mask::Mask(const char* pattern) : Mask(std::vector<std::string>{pattern}) {}
+Mask::Mask(std::string pattern) : Mask(std::vector{std::move(pattern)}) {}
+Mask::Mask(std::vector<std::string> patterns)
+    : choice_(std::make_shared<const Choice>(Choice{std::move(patterns)})) {}
 Mask::Mask(std::map<std::string, bool> by_path)
-    : choice_(Function([by_path = std::move(by_path)](const Tensors&) { return by_path; })) {}
+    : Mask(Function([by_path = std::move(by_path)](const Tensors&) { return by_path; })) {}
+Mask::Mask(Function function)
+    : choice_(std::make_shared<const Choice>(Choice{std::move(function)})) {}
 
 std::map<std::string, bool> Mask::of(std::string_view what, const Tensors& parameters) const {
   const std::vector<std::string> paths = names_of(parameters);
   std::map<std::string, bool> found;
-  if (const auto* const patterns = std::get_if<std::vector<std::string>>(&choice_)) {
+  if (const auto* const patterns = std::get_if<std::vector<std::string>>(&choice_->of)) {
     const auto matches = matching(what, *patterns, paths);
     for (size_t i = 0; i < paths.size(); ++i) found[paths[i]] = matches[i].has_value();
     return found;
   }
-  found = std::get<Function>(choice_)(parameters);
+  found = std::get<Function>(choice_->of)(parameters);
   for (const std::string& path : paths) {
     if (found.contains(path)) continue;
     throw ValueError("{}: the mask has nothing for the parameter {}", what, path)
@@ -237,10 +247,21 @@ std::map<std::string, bool> Mask::of(std::string_view what, const Tensors& param
   return found;
 }
 
+struct Labels::Choice {
+  std::variant<Patterns, Function> of;
+};
+Labels::Labels(Patterns patterns)
+    : choice_(std::make_shared<const Choice>(Choice{std::move(patterns)})) {}
+Labels::Labels(std::initializer_list<Patterns::value_type> patterns) : Labels(Patterns(patterns)) {}
+Labels::Labels(Function function)
+    : choice_(std::make_shared<const Choice>(Choice{std::move(function)})) {}
+
 std::map<std::string, std::string> Labels::of(std::string_view what,
                                               const Tensors& parameters) const {
-  if (const auto* const function = std::get_if<Function>(&choice_)) return (*function)(parameters);
-  const auto& patterns = std::get<Patterns>(choice_);
+  if (const auto* const function = std::get_if<Function>(&choice_->of)) {
+    return (*function)(parameters);
+  }
+  const auto& patterns = std::get<Patterns>(choice_->of);
   std::vector<std::string> first;
   for (const auto& [pattern, label] : patterns) first.push_back(pattern);
   const std::vector<std::string> paths = names_of(parameters);

@@ -4,9 +4,9 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "plait/optim/transformations/transformation.h"
@@ -27,18 +27,19 @@ Transformation named_chain(std::vector<std::pair<std::string, Transformation>> t
 class Mask {
  public:
   using Function = std::function<std::map<std::string, bool>(const Tensors&)>;
-  Mask(const char* pattern) : choice_(std::vector<std::string>{pattern}) {}  // NOLINT
-  Mask(std::string pattern) : choice_(std::vector{std::move(pattern)}) {}    // NOLINT
-  Mask(std::vector<std::string> patterns) : choice_(std::move(patterns)) {}  // NOLINT
-  Mask(std::map<std::string, bool> by_path);                                 // NOLINT
-  Mask(Function function) : choice_(std::move(function)) {}                  // NOLINT
+  Mask(const char* pattern);                  // NOLINT
+  Mask(std::string pattern);                  // NOLINT
+  Mask(std::vector<std::string> patterns);    // NOLINT
+  Mask(std::map<std::string, bool> by_path);  // NOLINT
+  Mask(Function function);                    // NOLINT
 
   // ValueError, which begins with `what`, for a pattern that matches nothing, or if a parameter is
   // missing.
   std::map<std::string, bool> of(std::string_view what, const Tensors& parameters) const;
 
  private:
-  std::variant<std::vector<std::string>, Function> choice_;
+  struct Choice;
+  std::shared_ptr<const Choice> choice_;
 };
 
 // Applies a transformation to some of the parameters; the updates of the others pass unchanged.
@@ -50,14 +51,15 @@ class Labels {
  public:
   using Function = std::function<std::map<std::string, std::string>(const Tensors&)>;
   using Patterns = std::vector<std::pair<std::string, std::string>>;
-  Labels(Patterns patterns) : choice_(std::move(patterns)) {}  // NOLINT
-  Labels(std::initializer_list<Patterns::value_type> patterns) : choice_(Patterns(patterns)) {}
-  Labels(Function function) : choice_(std::move(function)) {}  // NOLINT
+  Labels(Patterns patterns);  // NOLINT
+  Labels(std::initializer_list<Patterns::value_type> patterns);
+  Labels(Function function);  // NOLINT
 
   std::map<std::string, std::string> of(std::string_view what, const Tensors& parameters) const;
 
  private:
-  std::variant<Patterns, Function> choice_;
+  struct Choice;
+  std::shared_ptr<const Choice> choice_;
 };
 
 // Applies a transformation to each group of parameters.
