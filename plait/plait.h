@@ -177,6 +177,7 @@
 #include "plait/optim/transformations/combining.h"
 #include "plait/optim/transformations/conditions.h"
 #include "plait/optim/transformations/descents.h"
+#include "plait/optim/transformations/galore.h"
 #include "plait/optim/transformations/linesearch.h"
 #include "plait/optim/transformations/matrices.h"
 #include "plait/optim/transformations/moments.h"

@@ -185,6 +185,7 @@ Tensor ConfusionMatrix::compute() const {
 Perplexity Perplexity::update(const Tensor& logits, const Tensor& targets,
                               const Tensor& mask) const {
   const Call call("metrics::Perplexity", logits, targets);
+  expect_class_dtype(logits, targets);
   Tensor counts = counted(mask, targets.shape());
   if (ignore_index) counts = counts & (targets != *ignore_index);
   // −2 is refused, −1 is ignored.

@@ -60,10 +60,15 @@ std::vector<Tensor> JitArguments::copies() const {
 }
 
 JitArguments JitArguments::followed_by(std::span<const Tensor> more, bool are_kept) const {
-  JitArguments longer(all_);
-  for (const Tensor& each : more) longer.all_.push_back(&each);
-  if (!are_kept) longer.to_take_ = to_take_;
-  return longer;
+  JitArguments made(std::vector<const Tensor*>{});
+  made.all_.reserve(size() + more.size());
+  for (size_t i = 0; i < size(); ++i) {
+    if (!*all_[i]) continue;
+    made.all_.push_back(all_[i]);
+    if (!are_kept && !to_take_.empty()) made.to_take_.push_back(to_take_[i]);
+  }
+  for (const Tensor& each : more) made.all_.push_back(&each);
+  return made;
 }
 
 namespace jits {

@@ -97,7 +97,8 @@ class JitArguments {
   Tensor take(size_t i) const;
   std::vector<Tensor> take_all() const;
   std::vector<Tensor> copies() const;
-  // Returns these arguments with more at the end; none may be taken if `are_kept`.
+  // Returns these arguments without empty ones, and with more at the end; none may be taken if
+  // `are_kept`.
   JitArguments followed_by(std::span<const Tensor> more, bool are_kept) const;
 
  private:

@@ -515,6 +515,59 @@ TEST(Metrics, AreNotTrained) {
   expect_numbers(gradient.weight, {2, 4, 6}, "gradient");
 }
 
+// Runs it eagerly and jitted.
+template <class Metric>
+void expect_check_fails(const Metric& metric, const Data& data,
+                        std::initializer_list<std::string_view> parts) {
+  const auto update = [](const Metric& to, const Tensor& x, const Tensor& y) {
+    return to.update(x, y);
+  };
+  expect_contains(what_of<CheckError>([&] { update(metric, data.predictions, data.targets); }),
+                  parts);
+  expect_contains(what_of<CheckError>([&] { jit(update)(metric, data.predictions, data.targets); }),
+                  parts);
+}
+
+TEST(Metrics, RefuseTargetsThatAreNoClasses) {
+  const Tensor x = ones({3, 4}), t = tensor<int64_t>({0, 1, 2});
+  const auto refuse = [&](const auto& metric) {
+    expect_contains(what_of<TypeError>([&] { metric.update(x, astype(t, DType::f32)); }),
+                    {"f32[3], expected classes", "astype(targets, DType::i64)"});
+    expect_contains(what_of<TypeError>([&] { metric.update(x, one_hot(t, 4, DType::f32)); }),
+                    {"f32[3, 4], expected classes", "argmax(targets, axis)"});
+    EXPECT_THROW(metric.update(x, expand_dims(t, -1)), ShapeError);
+  };
+  const auto refuse_classes = [&](const auto& metric) {
+    refuse(metric);
+    const auto text = "the targets have another class than 0 to 3";
+    expect_check_fails(metric, {x, t + 2}, {text});
+    expect_check_fails(metric, {x, t - 1}, {text});
+    EXPECT_NO_THROW(metric.update(x, t - 1, t > 0));
+  };
+  const metrics::ClassOptions classes{.task = Task::multiclass};
+  refuse_classes(metrics::Accuracy{});
+  refuse_classes(metrics::Accuracy{.top_k = 2});
+  refuse_classes(metrics::F1::init({.num_classes = 4}));
+  refuse_classes(metrics::ConfusionMatrix::init({.num_classes = 4}));
+  refuse_classes(metrics::AUROC::init({.num_classes = 4, .of = classes}));
+  refuse(metrics::Perplexity{});
+  expect_check_fails(metrics::Accuracy{}, {t, t - 1}, {"targets", "0 or more"});
+  expect_check_fails(metrics::ConfusionMatrix::init({.num_classes = 2}), {t, t - t},
+                     {"the predictions have another class than 0 to 1"});
+  const Tensor p = tensor<float>({0.1, 0.2, 0.3});
+  const metrics::ClassOptions binary{.task = Task::binary};
+  const auto refuse_labels = [&](const auto& metric) {
+    for (const Tensor& wrong : {t, t - 1, tensor<float>({0, 0.5, 1})}) {
+      expect_check_fails(metric, {p, wrong}, {"the targets have another value than 0 or 1"});
+    }
+    EXPECT_NO_THROW(metric.update(p, tensor<float>({0, 1, 1})).update(p, t > 1));
+  };
+  refuse_labels(metrics::Accuracy{.of = binary});
+  refuse_labels(metrics::F1::init({.of = binary}));
+  refuse_labels(metrics::ConfusionMatrix::init({.of = binary}));
+  refuse_labels(metrics::Recall::init({.num_classes = 3, .of = {.task = Task::multilabel}}));
+}
+
 TEST(Metrics, RefuseWhatDoesNotFit) {
   const Data data = scores();
   expect_contains(what_of<ValueError>([] { metrics::Precision::init({}); }),
@@ -530,8 +583,10 @@ TEST(Metrics, RefuseWhatDoesNotFit) {
                     metrics::Accuracy{}.update(data.predictions, data.targets[{Slice{1, {}}}]);
                   }),
                   {"metrics::Accuracy", "same sizes"});
-  expect_contains(what_of<ShapeError>([&] { metrics::Accuracy{}.update(ones({3}), ones({3})); }),
-                  {"scores with an axis of classes", "Task::binary"});
+  const Tensor zeros_and_ones = tensor<int64_t>({0, 1, 1});
+  expect_contains(
+      what_of<ShapeError>([&] { metrics::Accuracy{}.update(ones({3}), zeros_and_ones); }),
+      {"scores with an axis of classes", "Task::binary"});
   expect_contains(what_of<ValueError>([&] {
                     metrics::Accuracy{.top_k = 0}.update(data.predictions, data.targets);
                   }),
@@ -540,11 +595,6 @@ TEST(Metrics, RefuseWhatDoesNotFit) {
                     metrics::Accuracy{}.update(data.predictions, data.targets, data.targets);
                   }),
                   {"mask is i64", "mask != 0"});
-  expect_contains(what_of<IndexError>([&] {
-                    metrics::ConfusionMatrix::init({.num_classes = 2})
-                        .update(argmax(data.predictions, -1), data.targets);
-                  }),
-                  {});
   expect_contains(
       what_of<ValueError>([&] { metrics::Accuracy{}.merge(metrics::Accuracy{.top_k = 2}); }),
       {"different options"});

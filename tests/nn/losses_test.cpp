@@ -199,6 +199,33 @@ TEST(Losses, WeightsAreBuffers) {
   EXPECT_FALSE(bool(*slope.weight) && max(absolute(*slope.weight)).item<double>() > 0);
 }
 
+// As PyTorch's, whose slope by the probability is at most 10¹².
+TEST(Losses, CertainAndWrongProbabilitiesHaveASteepSlope) {
+  const Tensor p = tensor<double>({1, 0, 1, 0, 1e-13, 0.25}),
+               y = tensor<double>({0, 1, 1, 0, 1, 1});
+  const auto loss = [&](const Tensor& at) {
+    return nn::BCELoss{.reduction = Reduction::none}(at, y);
+  };
+  const auto losses = numbers_in(loss(p));
+  const std::vector<double> wanted{100, 100, 0, 0, -std::log(1e-13), -std::log(0.25)};
+  const auto slopes = numbers_in(grad([&](const Tensor& at) { return sum(loss(at)); })(p));
+  const std::vector<double> wanted_slopes{1e12, -1e12, 0, 0, 0.1 - 1e12, -4};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_NEAR(losses[i], wanted[i], 1e-12) << i;
+    EXPECT_NEAR(slopes[i], wanted_slopes[i], 1e-3) << i;
+  }
+  EXPECT_TRUE(std::isnan(loss(tensor<double>({-0.5, 2, -1e-20, 2, -1, 2}))[0].item<double>()));
+}
+
+// PyTorch adds 10⁻¹² to each squared norm, where cosine_similarity bounds the norms.
+TEST(Losses, CosinesOfTinyVectors) {
+  const Tensor a = tensor<double>({1e-6, 0}), b = tensor<double>({2, 0});
+  const double found = nn::CosineEmbeddingLoss{}(a, b, tensor<double>({1})[0]).item<double>();
+  EXPECT_NEAR(found, 1 - 2e-6 / std::sqrt(2e-12 * 4), 1e-9);
+  const Tensor nothing = zeros({2}, DType::f64);
+  EXPECT_EQ(nn::CosineEmbeddingLoss{}(nothing, b, tensor<double>({1})[0]).item<double>(), 1);
+}
+
 TEST(Losses, OneRecordServesEveryBatch) {
   const auto run = jit([](const Tensor& x, const Tensor& y, const Tensor& classes) {
     const nn::CrossEntropyLoss entropy{.label_smoothing = 0.1};
@@ -261,6 +288,10 @@ TEST(Losses, RefuseWhatDoesNotFit) {
   expect_contains(
       what_of<ShapeError>([&] { nn::CrossEntropyLoss{.weight = ones({4})}(x, target); }),
       {"weights"});
+  expect_contains(what_of<ShapeError>([&] { nn::CrossEntropyLoss{}(x, expand_dims(target, -1)); }),
+                  {"i64[4, 1]", "expected [4]", "squeeze the last axis of the targets"});
+  expect_contains(what_of<TypeError>([&] { nn::CrossEntropyLoss{}(x, target > 1); }),
+                  {"the target is bool[4], not integers", "convert it to i64 with astype"});
   expect_contains(what_of<ValueError>([&] { nn::MultiMarginLoss{.p = 3}(x, target); }), {"p is 3"});
   expect_contains(what_of<ValueError>([&] { nn::HuberLoss{.delta = 0}(x, x); }), {"delta is 0"});
   expect_contains(what_of<ShapeError>([&] { nn::dice_loss(x, x); }),

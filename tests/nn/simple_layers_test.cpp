@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "plait/nn/layers/activation_layers.h"
@@ -158,9 +159,47 @@ TEST(SimpleLayers, MaximaAreBackWhereTheyWere) {
   }
   const auto whole = pool.with_indices(normal({2, 3, 4, 6}));
   EXPECT_EQ(unpool(whole.values, whole.indices).shape(), Shape({2, 3, 4, 6}));
+  for (const int64_t wrong : {-1, 24}) {
+    const Tensor places = where(whole.indices == max(whole.indices), wrong, whole.indices);
+    expect_contains(what_of<IndexError>([&] { unpool(whole.values, places); }),
+                    {fmt::format("the index {} is out of range for 24 elements", wrong)});
+  }
 }
 
 // ---- Norms.
+
+TEST(SimpleLayers, WhatIsEmptyHasNoStatistics) {
+  const auto of_nothing = [](auto norm, const Shape& shape) {
+    const auto before = norm;
+    const auto loss = [&](decltype(norm) layer, const Tensor& x) { return sum(layer(x)); };
+    const auto slope = grad(loss)(norm, zeros(shape));
+    EXPECT_EQ(difference(*slope.weight, zeros({3})), 0) << shape.text();
+    EXPECT_EQ(difference(*slope.bias, zeros({3})), 0) << shape.text();
+    EXPECT_EQ(norm(zeros(shape)).shape(), shape);
+    EXPECT_EQ(difference(*norm.running_mean, *before.running_mean), 0);
+    EXPECT_EQ(difference(*norm.running_var, *before.running_var), 0);
+  };
+  of_nothing(nn::BatchNorm1d::init(3), {0, 3});
+  of_nothing(nn::BatchNorm2d::init(3), {2, 3, 0, 5});
+  const nn::InstanceNormOptions tracking{.affine = true, .track_running_stats = true};
+  of_nothing(nn::InstanceNorm1d::init(3, tracking), {0, 3, 5});
+  of_nothing(nn::InstanceNorm2d::init(3, tracking), {2, 3, 0, 5});
+  const auto made = batch_norm(
+      zeros({0, 3}), {.running_mean = ones({3}), .running_var = ones({3}), .training = true});
+  EXPECT_EQ(difference(made.running_mean, ones({3})), 0);
+  EXPECT_EQ(difference(made.running_var, ones({3})), 0);
+}
+
+TEST(SimpleLayers, OneElementHasNoVariance) {
+  const Tensor x = ones({2, 3, 1});
+  auto tracking = nn::InstanceNorm1d::init(3, {.track_running_stats = true});
+  const auto plain = nn::InstanceNorm2d::init(3);
+  const auto text = "one element per channel of a sample, expected two or more";
+  expect_contains(what_of<ValueError>([&] { tracking(x); }),
+                  {"nn::InstanceNorm1d: f32[2, 3, 1]", text, "simple_layers_test.cpp"});
+  expect_contains(what_of<ValueError>([&] { nn::eval(plain)(ones({3, 1, 1})); }), {text});
+  EXPECT_EQ(nn::eval(tracking)(x).shape(), x.shape());
+}
 
 TEST(SimpleLayers, MeansOverAllBatches) {
   auto norm = nn::BatchNorm::init(3, {.momentum = std::nullopt, .dtype = DType::f64});
@@ -339,6 +378,11 @@ TEST(SimpleLayers, RefuseWhatIsNone) {
   refuses([] { nn::EmbeddingBag::init(kKey, -5, 3); }, {"nn::EmbeddingBag", "-5"});
   refuses([] { nn::Bilinear::init(kKey, 0, 3, 2); }, {"nn::Bilinear", "0 first inputs"});
   refuses([] { nn::AdaptiveLogSoftmaxWithLoss::init(kKey, 8, 9, {5, 2}); }, {"5, 2, 9"});
+  const auto adaptive = nn::AdaptiveLogSoftmaxWithLoss::init(kKey, 3, 9, {2, 5});
+  for (const int64_t wrong : {-1, 9}) {
+    EXPECT_THROW(adaptive(x, tensor<int64_t>({0, wrong})), IndexError);
+  }
+  has_no_shape([&] { adaptive(x, tensor<int64_t>({0, 1, 2})); }, {"i64[3]", "expected [2]"});
   refuses([] { nn::AdaptiveLogSoftmaxWithLoss::init(kKey, 8, 9, {}); }, {"cutoffs"});
   refuses([] { nn::AdaptiveLogSoftmaxWithLoss::init(kKey, 8, 9, {2}, {.div_value = 0.5}); },
           {"div_value is 0.5"});

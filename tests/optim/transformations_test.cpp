@@ -12,6 +12,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
+#include "plait/ops/linalg/linalg.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
@@ -28,6 +29,7 @@
 #include "plait/optim/transformations/clipping.h"
 #include "plait/optim/transformations/conditions.h"
 #include "plait/optim/transformations/descents.h"
+#include "plait/optim/transformations/galore.h"
 #include "plait/optim/transformations/linesearch.h"
 #include "plait/optim/transformations/matrices.h"
 #include "plait/optim/transformations/narrow.h"
@@ -243,9 +245,10 @@ TEST(Transformations, NoTensorIsAtTwoPlaces) {
   for (const optim::Transformation& each :
        {optim::adamw(rate), optim::optimistic_adam(rate), optim::madgrad(0.1), optim::cocob(),
         optim::adafactor(0.1), optim::yogi(0.1), optim::novograd(0.1), optim::muon(0.1),
-        optim::sm3(0.1), optim::lookahead(inner, 2, 0.5), optim::schedule_free(inner, rate),
-        optim::sam(inner, optim::sgd(0.1)), optim::mechanize(inner), optim::loss_scale(inner),
-        optim::multi_steps(inner, 2), optim::lbfgs(), optim::adamw_8bit(0.1)}) {
+        optim::sm3(0.1), optim::galore(0.1), optim::lookahead(inner, 2, 0.5),
+        optim::schedule_free(inner, rate), optim::sam(inner, optim::sgd(0.1)),
+        optim::mechanize(inner), optim::loss_scale(inner), optim::multi_steps(inner, 2),
+        optim::lbfgs(), optim::adamw_8bit(0.1)}) {
     SCOPED_TRACE(each.text());
     expect_tensors_of_their_own(net, optim::Optimizer(each, net));
   }
@@ -331,6 +334,64 @@ TEST(Transformations, AGradientThatIsNotFiniteIsNamed) {
   EXPECT_EQ(first(same.head), 1);
   EXPECT_EQ(after.state.values.at("notfinite_count").item<int64_t>(), 1);
   EXPECT_EQ(after.state.parts.at("inner").parts.at("0").values.at("count").item<int64_t>(), 0);
+}
+
+TEST(Transformations, MuonOfWeightsOfSize0) {
+  for (const Shape& shape : {Shape{0, 3}, {3, 0}, {0, 0}}) {
+    const Tensor empty = zeros(shape);
+    const optim::Optimizer transformed(optim::muon(0.1), empty);
+    EXPECT_EQ(transformed.update(empty, empty).first.shape(), shape);
+    using enum optim::MuonRate;
+    for (const optim::MuonRate rate : {original, match_rms_adamw, spectral_unclamped}) {
+      const optim::Muon optimizer(empty, {.adjust_lr_fn = rate});
+      EXPECT_EQ(optimizer.update(empty, empty).first.shape(), shape);
+    }
+    const optim::Optimizer projected(optim::galore(0.1), empty);
+    EXPECT_EQ(projected.update(empty, empty).first.shape(), shape);
+  }
+}
+
+TEST(Transformations, GaLoreHasASmallState) {
+  const Tensor model = reshape(astype(arange(48), DType::f64), {6, 8}), noise = sin(model);
+  optim::Optimizer optimizer(optim::galore(0.1, {.rank = 2}), model);
+  EXPECT_EQ(optimizer.state.parts.at("0").kept.at("projector").at("").shape(), Shape({8, 2}));
+  EXPECT_EQ(optimizer.state.parts.at("0").parts.at("inner").kept.at("mu").at("").shape(),
+            Shape({6, 2}));
+  const Tensor step = optimizer.update(model, noise).first - model;
+  EXPECT_LT(linalg::svdvals(step)[2].item<double>(), 1e-12);
+  const auto turned = [](const std::string&, const Tensor&) {
+    return std::optional(optim::GaLoreDimensionNumbers{{0, -1}, {1}});
+  };
+  const Tensor cube = reshape(model, {3, 4, 4});
+  optim::Optimizer of_cube(optim::galore(0.1, {.rank = 9, .weight_dimension_numbers = turned}),
+                           cube);
+  EXPECT_EQ(of_cube.update(cube, sin(cube)).first.shape(), cube.shape());
+  EXPECT_EQ(of_cube.state.parts.at("0").kept.at("projector").at("").shape(), Shape({12, 4}));
+  expect_contains(what_of<ValueError>([] { optim::galore(0.1, {.rank = 0}); }),
+                  {"optim::scale_by_galore: rank is 0"});
+  expect_contains(what_of<ValueError>([&] {
+                    optim::Optimizer(optim::galore(0.1, {.weight_dimension_numbers = turned}),
+                                     model);
+                  }),
+                  {"0, -1", "expected each axis of f64[6, 8] once", "transformations_test.cpp"});
+}
+
+TEST(Transformations, TheScaleOfALossHasAFloor) {
+  const Tensor model = ones({2});
+  const auto least_scale = [&](const optim::LossScaleOptions& options) {
+    optim::Optimizer optimizer(optim::loss_scale(optim::sgd(0.1), options), model);
+    for (int i = 0; i < 200; ++i) {
+      optimizer = optimizer.update(model, model / 0).second;
+    }
+    return optimizer.loss_scale().item<double>();
+  };
+  EXPECT_EQ(least_scale({}), 1);
+  EXPECT_EQ(least_scale({.initial_scale = 3, .min_scale = 0.25}), 0.25);
+  expect_contains(what_of<ValueError>([] { optim::loss_scale(optim::sgd(0.1), {.min_scale = 0}); }),
+                  {"optim::loss_scale: min_scale is 0"});
+  expect_contains(
+      what_of<ValueError>([] { optim::loss_scale(optim::sgd(0.1), {.initial_scale = 0.5}); }),
+      {"initial_scale is 0.5, expected min_scale, 1, or more", ".min_scale = 0.5"});
 }
 
 TEST(Transformations, TheScaleOfALossFollowsItsGradients) {

@@ -21,6 +21,7 @@
 #include "plait/optim/transformations/clipping.h"
 #include "plait/optim/transformations/conditions.h"
 #include "plait/optim/transformations/descents.h"
+#include "plait/optim/transformations/galore.h"
 #include "plait/optim/transformations/linesearch.h"
 #include "plait/optim/transformations/matrices.h"
 #include "plait/optim/transformations/parameter_free.h"
@@ -177,6 +178,11 @@ const Mask kMask =
 const Labels kLabels{{"vector", "b"}, {"*", "a"}};
 
 // In place of the diagonal of a Hessian.
+std::optional<GaLoreDimensionNumbers> rows_last(const std::string&, const Tensor& parameter) {
+  if (parameter.rank() < 2) return std::nullopt;
+  return GaLoreDimensionNumbers{{-1}, {0}};
+}
+
 const Transformation kSquares = stateless_with_tree_map(
     [](const Tensor& update, const Tensor&) { return update * update + 0.1; });
 
@@ -277,6 +283,12 @@ TransformationCases wrapped() {
                                 .adaptive = true,
                                 .consistent_rms = 0.2})},
       {"muon_schatten", muon(0.05, {.preconditioning = Preconditioning::schatten})},
+      {"galore", galore(0.05, {.rank = 2, .update_proj_gap = 5}, 0.01)},
+      {"galore_of_lion",
+       galore(0.01,
+              {.rank = 1, .update_proj_gap = 7, .scale = 0.5, .base_optimizer = scale_by_lion()})},
+      {"galore_turned",
+       galore(0.05, {.rank = 2, .update_proj_gap = 5, .weight_dimension_numbers = rows_last})},
       {"sophia", sophia(0.05, kSquares, {.gamma = 0.5, .update_interval = 3})},
       {"sophia_not_clipped",
        sophia(0.02, kSquares, {.eps = 0.5, .gamma = 1, .clip_threshold = std::nullopt})},

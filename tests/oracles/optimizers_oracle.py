@@ -161,6 +161,9 @@ OF_OPTAX = {
     "dog_distance": m.dog(0.1, init_step=("distance", 0.1)), "dog_rate": m.dog(0.1, init_step=("learning_rate", 0.1)),
     "dowg": m.dowg(0.1, weight_decay=0.01), "dowg_distance": m.dowg(0.1, init_estim_sq_dist=0.1), "muon": m.muon(0.05, weight_decay=0.01),
     "muon_dion": m.muon(0.05, ns_coeffs="dion", consistent_rms=0.2, nesterov=False, adaptive=True),
+    "galore": m.galore(0.05, rank=2, update_proj_gap=5, weight_decay=0.01),
+    "galore_of_lion": m.galore(0.01, rank=1, update_proj_gap=7, scale=0.5, base_optimizer=m.scale_by_lion()),
+    "galore_turned": m.galore(0.05, rank=2, update_proj_gap=5, weight_dimension_numbers=contrib.GaLoreDimensionNumbers(-1, 0)),
     "sophia": m.sophia(0.05, gamma=0.5, update_interval=3, hessian_diagonal_fn=SQUARES), "sm3": m.sm3(0.05),
     "sophia_not_clipped": m.sophia(0.02, gamma=1.0, clip_threshold=None, eps=0.5, hessian_diagonal_fn=SQUARES),
     "muon_schatten": m.muon(0.05, preconditioning="schatten"), "muon_aol": m.muon(0.05, preconditioning="aol", adam_learning_rate=0.02),
@@ -442,6 +445,8 @@ def prepare():
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
+    galore = sys.modules[contrib.galore.__module__]  # whose projections optax computes in f32
+    galore.jnp = types.SimpleNamespace(**{**vars(galore.jnp), "float32": galore.jnp.float64})
     decay = factorized.scale_by_factored_rms  # which optax computes in f32
     decay.__defaults__ = (*decay.__defaults__[:-1], lambda step, exponent: 1.0 - (step + 1.0) ** -exponent)
 

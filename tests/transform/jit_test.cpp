@@ -53,6 +53,80 @@ TEST(Jit, ASizeThatDiffersOnceNeverAgainCostsARecording) {
   EXPECT_EQ(host_runs, 2);
 }
 
+struct Affine {
+  Tensor weight, bias, scale;
+  std::optional<Tensor> shift = std::nullopt;
+  Tensor operator()(const Tensor& x) const {
+    Tensor y = x * weight;
+    if (bias) y = y + bias;
+    if (scale) y = y * scale;
+    return shift && *shift ? y + *shift : y;
+  }
+};
+
+TEST(Jit, TensorsMayBeEmptyInArgumentsAndResults) {
+  host_runs = 0;
+  const auto step = jit(
+      [](Affine layer, const Tensor& x) {
+        ++host_runs;
+        layer.weight = layer(x);
+        if (!layer.bias) layer.scale = Tensor();
+        return layer;
+      },
+      {.donate = {0}});
+  const auto expect_stepped = [&](const Affine& given) {
+    for (int round = 0; round < 3; ++round) {
+      Affine donated = given;
+      const Affine made = step(std::move(donated), ramp(3) + round);
+      EXPECT_EQ(made.weight.text(), given(ramp(3) + round).text());
+      EXPECT_EQ(bool(made.bias), bool(given.bias));
+      EXPECT_EQ(bool(made.scale), given.bias && given.scale);
+    }
+  };
+  expect_stepped({.weight = ramp(3), .bias = {}, .scale = ramp(3) + 1});
+  expect_stepped({.weight = ramp(3), .bias = ramp(3), .scale = ramp(3) + 1});
+  expect_stepped({.weight = ramp(3), .bias = {}, .scale = {}, .shift = Tensor()});
+  expect_stepped({.weight = ramp(3), .bias = {}, .scale = {}, .shift = ramp(3)});
+  EXPECT_EQ(host_runs, 4);
+  ASSERT_EQ(step.stats().retraces.size(), 3u);
+  EXPECT_EQ(step.stats().retraces[0].why, "arg0.bias is f32[3]");
+}
+
+TEST(Jit, EmptyTensorsBesideReadsGuardsAndDerivatives) {
+  const auto read =
+      jit([](const Affine& layer, const Tensor& x) { return layer(x) * sum(x).item<double>(); });
+  const auto guarded = jit([](const Affine& layer, const Tensor& x) {
+    return sum(x).item<float>() > 5 ? layer(x) : -layer(x);
+  });
+  const auto slope =
+      jit(grad<1>([](const Affine& layer, const Tensor& x) { return sum(layer(x)); }));
+  const Affine layer{.weight = ramp(3), .bias = {}, .scale = ramp(3) + 1};
+  for (int round = 0; round < 4; ++round) {
+    const Tensor x = ramp(3) + round, y = layer(x);
+    EXPECT_EQ(read(layer, x).text(), (y * sum(x).item<double>()).text());
+    EXPECT_EQ(guarded(layer, x).text(), (round > 0 ? y : -y).text());
+    EXPECT_EQ(slope(layer, x).text(), (layer.weight * layer.scale).text());
+  }
+  const auto outer =
+      grad<1>([&](const Affine& each, const Tensor& x) { return sum(guarded(each, x)); });
+  EXPECT_EQ(outer(layer, ramp(3)).text(), (-(layer.weight * layer.scale)).text());
+}
+
+TEST(Jit, DynamicSizesPassOverEmptyTensors) {
+  host_runs = 0;
+  const auto f = jit(
+      [](const Affine& layer, const Tensor& x) {
+        ++host_runs;
+        return layer(x);
+      },
+      {.dynamic = {{.argument = 0, .name = "n"}, {.argument = 1, .name = "n"}}});
+  for (const int64_t n : {3, 5, 1}) {
+    const Affine layer{.weight = ramp(n), .bias = {}, .scale = {}};
+    EXPECT_EQ(f(layer, ramp(n)).text(), (ramp(n) * ramp(n)).text());
+  }
+  EXPECT_EQ(host_runs, 1);
+}
+
 // Host code that keeps a tensor outside holds another one at its next call.
 TEST(Jit, TheSameKeyMayComeWithOtherNumbersOfTensors) {
   const jits::Cache cache(JitOptions{.name = "f"});

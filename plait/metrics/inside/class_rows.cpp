@@ -1,8 +1,11 @@
 #include "plait/metrics/inside/class_rows.h"
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/metrics/inside/metric_parts.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/effects/check.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/reductions/reduce.h"
@@ -55,7 +58,34 @@ Tensor rows_of_classes(const ClassOptions& options, std::optional<int64_t> num_c
   return reshape(predictions, {rows});
 }
 
+// CheckError if a class that counts is not from 0 to below the number of classes, if there is one.
+void expect_range(std::string_view what, const Tensor& classes, const Tensor& counts,
+                  std::optional<Dim> number) {
+  const Tensor given = astype(classes, DType::i64);
+  const Tensor is_class = number ? (given >= 0) & (given < *number) : given >= 0;
+  const std::string wanted =
+      number && number->is_number() ? fmt::format("0 to {}", number->number() - 1) : "0 or more";
+  check(is_class | logical_not(counts),
+        fmt::format("the {} have another class than {}", what, wanted));
+}
+
+// CheckError if a target that counts is neither 0 nor 1.
+void expect_yes_or_no(const Tensor& targets, const Tensor& counts) {
+  if (is_boolean(targets.dtype())) return;
+  check((targets == 0) | (targets == 1) | logical_not(counts),
+        "the targets have another value than 0 or 1");
+}
+
 }  // namespace
+
+void expect_class_dtype(const Tensor& predictions, const Tensor& targets) {
+  const DType dtype = targets.dtype();
+  if (is_integer(dtype) || is_boolean(dtype)) return;
+  throw TypeError("the targets are {}, expected classes, which are integers", targets.type().text())
+      .at(Location::of_caller())
+      .hint(targets.rank() == predictions.rank() ? "argmax(targets, axis) of one-hot targets"
+                                                 : "astype(targets, DType::i64)");
+}
 
 ClassRows rows_of(const ClassOptions& options, std::optional<int64_t> num_classes,
                   const Tensor& predictions, const Tensor& targets, const Tensor& mask) {
@@ -63,11 +93,23 @@ ClassRows rows_of(const ClassOptions& options, std::optional<int64_t> num_classe
   Tensor counts = counted(mask, targets.shape());
   if (options.ignore_index) counts = counts & (targets != *options.ignore_index);
   if (options.task != Task::multiclass) {
-    return rows_of_labels(options, num_classes, given, targets, counts);
+    const ClassRows rows = rows_of_labels(options, num_classes, given, targets, counts);
+    expect_yes_or_no(rows.targets, rows.counts);
+    return rows;
   }
+  expect_class_dtype(given, targets);
   const Shape shape{targets.shape().element_count()};
-  return {rows_of_classes(options, num_classes, given, targets), reshape(targets, shape),
-          reshape(counts, shape)};
+  const ClassRows rows{rows_of_classes(options, num_classes, given, targets),
+                       reshape(targets, shape), reshape(counts, shape)};
+  std::optional<Dim> number;
+  if (num_classes) number = *num_classes;
+  if (rows.predictions.rank() == 2) {
+    number = rows.predictions.shape(1);
+  } else {
+    expect_range("predictions", rows.predictions, rows.counts, number);
+  }
+  expect_range("targets", rows.targets, rows.counts, number);
+  return rows;
 }
 
 ClassRows decided_rows(const ClassOptions& options, std::optional<int64_t> num_classes,

@@ -13,12 +13,16 @@ struct ClassRows {
   Tensor targets;      // [rows], or [rows, labels]
   Tensor counts;       // of the shape of the targets: which of them count
 };
-// Of scores or classes, as they are given. ShapeError unless there are `num_classes`.
+// Of scores or classes, as they are given. ShapeError unless there are `num_classes`; CheckError if
+// a target or class that counts is none.
 ClassRows rows_of(const ClassOptions& options, std::optional<int64_t> num_classes,
                   const Tensor& predictions, const Tensor& targets, const Tensor& mask);
 // With decided classes (i64) or booleans in place of scores and targets.
 ClassRows decided_rows(const ClassOptions& options, std::optional<int64_t> num_classes,
                        const Tensor& predictions, const Tensor& targets, const Tensor& mask);
+
+// TypeError if the targets are not integers or booleans.
+void expect_class_dtype(const Tensor& predictions, const Tensor& targets);
 
 // The number of classes or labels, of which binary metrics have one. ValueError if it is missing.
 int64_t expect_classes(const ClassOptions& options, std::optional<int64_t> num_classes);

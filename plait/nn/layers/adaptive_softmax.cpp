@@ -74,7 +74,14 @@ Tensor AdaptiveLogSoftmaxWithLoss::predict(const Tensor& x) const {
 
 AdaptiveLoss AdaptiveLogSoftmaxWithLoss::operator()(const Tensor& x, const Tensor& target) const {
   const Call call("nn::AdaptiveLogSoftmaxWithLoss", x, target);
-  const Tensor found = take_along_axis(log_prob(x), expand_dims(target, -1), -1);
+  const Tensor scores = log_prob(x);
+  const Shape rows(x.shape().dims().first(x.rank() - 1));
+  if (!same(target.shape(), rows)) {
+    throw ShapeError("the targets are {}, expected {}", target.type().text(), rows.text())
+        .at(Location::of_caller());
+  }
+  const Tensor classes = where(target < 0, cutoffs.back(), target);  // −1 is out of range
+  const Tensor found = take_along_axis(scores, expand_dims(classes, -1), -1);
   const Tensor output = squeeze(found, -1);
   return {output, -mean(output)};
 }

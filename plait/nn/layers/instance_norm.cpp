@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/error.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/nn/inside/layer_ranks.h"
 #include "plait/nn/inside/running_statistics.h"
@@ -23,19 +24,38 @@ Tensor batch_of(const Tensor& x) {
   return x.rank() == rank + 1 ? expand_dims(x, 0) : x;
 }
 
+bool is_empty(const Tensor& x) { return x.shape().element_count() == Dim(0); }
+
+template <size_t rank>
+void expect_variance(const Tensor& x) {
+  const Shape space(x.shape().dims().last(rank));
+  if (space.element_count() != Dim(1)) return;
+  throw ValueError("{}: {} has one element per channel of a sample, expected two or more",
+                   name_of_layer("InstanceNorm", rank), x.type().text())
+      .at(Location::of_caller())
+      .hint("nn::LayerNorm or GroupNorm normalise over channels, too");
+}
+
 template <size_t rank>
 Tensor normed(const InstanceNorm<rank>& layer, const Tensor& x) {
   const Tensor batch = batch_of<rank>(x);
   const bool by_running = !layer.training && layer.running_mean && layer.running_var;
   const Tensor weight = or_empty(layer.weight), bias = or_empty(layer.bias);
-  const Tensor values = by_running ? batch_norm(batch, {.weight = weight,
-                                                        .bias = bias,
-                                                        .running_mean = *layer.running_mean,
-                                                        .running_var = *layer.running_var,
-                                                        .training = false,
-                                                        .eps = layer.eps})
-                                         .values
-                                   : instance_norm(batch, weight, bias, layer.eps);
+  Tensor values;
+  if (by_running) {
+    values = batch_norm(batch, {.weight = weight,
+                                .bias = bias,
+                                .running_mean = *layer.running_mean,
+                                .running_var = *layer.running_var,
+                                .training = false,
+                                .eps = layer.eps})
+                 .values;
+  } else if (is_empty(x)) {  // without statistics
+    values = batch_norm(batch, {.weight = weight, .bias = bias, .eps = layer.eps}).values;
+  } else {
+    expect_variance<rank>(x);
+    values = instance_norm(batch, weight, bias, layer.eps);
+  }
   return x.rank() == rank + 1 ? squeeze(values, 0) : values;
 }
 
@@ -62,7 +82,7 @@ InstanceNorm<rank> InstanceNorm<rank>::init(int64_t channels, const InstanceNorm
 template <size_t rank>
 Tensor InstanceNorm<rank>::operator()(const Tensor& x) {
   const Tensor values = normed(*this, x);
-  if (!training || !running_mean || !running_var) return values;
+  if (!training || !running_mean || !running_var || is_empty(x)) return values;
   const Tensor batch = batch_of<rank>(x);
   std::vector<int64_t> space;
   for (size_t i = 2; i < batch.rank(); ++i) space.push_back(static_cast<int64_t>(i));

@@ -37,6 +37,13 @@ Shape without_axis(const Tensor& x, int64_t axis) {
   return shape;
 }
 
+// True if the shape is the wanted one, followed by 1.
+bool is_one_longer(const Shape& shape, const Shape& wanted) {
+  const size_t rank = wanted.rank();
+  return shape.rank() == rank + 1 && !differ(shape[rank], 1) &&
+         same(Shape(shape.dims().first(rank)), wanted);
+}
+
 void expect_sizes(std::string_view function, const Tensor& x, const Tensor& target,
                   const Shape& wanted) {
   bool fits = target.rank() == wanted.rank();
@@ -46,14 +53,17 @@ void expect_sizes(std::string_view function, const Tensor& x, const Tensor& targ
                    x.type().text(), wanted.text());
   if (target.rank() + 1 == wanted.rank()) {
     error.set_hint("targets of floats are probabilities of all classes; classes are integers");
+  } else if (is_one_longer(target.shape(), wanted)) {
+    error.set_hint("squeeze the last axis of the targets");
   }
   throw std::move(error).at(Location::of_caller());
 }
 
 void expect_classes(std::string_view function, const Tensor& target) {
   if (is_integer(target.dtype())) return;
-  throw TypeError("{}: the target is {}, not integers", function, target.type().text())
-      .at(Location::of_caller());
+  TypeError error("{}: the target is {}, not integers", function, target.type().text());
+  if (target.dtype() == DType::boolean) error.set_hint("convert it to i64 with astype");
+  throw std::move(error).at(Location::of_caller());
 }
 
 // The class index of each sample, 0 for ignored ones. Negative class indices are invalid.

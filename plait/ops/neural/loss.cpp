@@ -32,9 +32,12 @@ Tensor square_then_line(const Tensor& distance, double bound) {
   return where(is_far, bound * (distance - bound / 2), square(where(is_far, 0, distance)) / 2);
 }
 
-// log x, clamped to at least −100.
-Tensor log_from(const Tensor& x, Tensor (*log_of)(const Operand&), const Tensor& is_least) {
-  return where(is_least, -100, log_of(where(is_least, 0.5, x)));
+// log_of(x), at least −100; a constant where `is_edge`.
+Tensor log_inside(const Tensor& is_edge, Tensor (*log_of)(const Operand&), const Tensor& x,
+                  const Tensor& p) {
+  const Tensor is_least = (p >= 0) & (p <= std::exp(-100));
+  const Tensor at_edge = stop_gradient(where(is_least, -100, log_of(where(is_least, 0.5, x))));
+  return where(is_edge, at_edge, log_of(where(is_edge, 0.5, x)));
 }
 
 Tensor logits_loss(const Tensor& x, const Tensor& target, const Tensor& positive_weight) {
@@ -78,10 +81,13 @@ Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& target,
   expect_pairs("binary_cross_entropy", probabilities, target);
   const LossNumbers numbers({&probabilities, &target, &options.weight});
   const Tensor p = numbers.of(probabilities), t = numbers.of(target);
-  const double least = std::exp(-100);
-  const Tensor log_yes = log_from(p, log, (p >= 0) & (p <= least));
-  const Tensor log_no = log_from(-p, log1p, p == 1);
-  const Tensor losses = -(t * log_yes + (1 - t) * log_no);
+  // The slope is (p − t) / max(p (1 − p), 10⁻¹²), as PyTorch's.
+  const double least = 1e-12;
+  const Tensor is_edge = p * (1 - p) < least, fixed = stop_gradient(p);
+  const Tensor log_yes = log_inside(is_edge, log, p, p);
+  const Tensor log_no = log_inside(is_edge, log1p, -p, 1 - p);
+  const Tensor losses =
+      -(t * log_yes + (1 - t) * log_no) + where(is_edge, (p - fixed) * (fixed - t) / least, 0);
   return numbers.reduced(times_weight(losses, numbers, options.weight), options.reduction);
 }
 
@@ -235,7 +241,10 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   expect_number("margin", margin);
   expect_vectors("cosine_embedding_loss", a, b);
   const LossNumbers numbers({&a, &b, &target});
-  const Tensor cosine = cosine_of(numbers.of(a), numbers.of(b), -1, 1e-8);
+  const auto both = broadcast_together("cosine_embedding_loss", {numbers.of(a), numbers.of(b)});
+  const double tiny = 1e-12;  // as PyTorch's, which differs from that of cosine_similarity
+  const auto square_of = [&](const Tensor& x) { return sum(square(x), -1) + tiny; };
+  const Tensor cosine = sum(both[0] * both[1], -1) / sqrt(square_of(both[0]) * square_of(both[1]));
   const Tensor t = numbers.of(target);
   const Tensor losses = where(t == 1, 1 - cosine, where(t == -1, relu(cosine - margin), 0));
   return numbers.reduced(losses, reduction);

@@ -148,7 +148,7 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target,
                            double margin = 0, Reduction reduction = Reduction::mean);
 // For vectors along the last dimension: 1 − cosine_similarity for target 1, max(0,
-// cosine_similarity − margin) for target −1.
+// cosine_similarity − margin) for target −1. Each squared norm has 10⁻¹² added.
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
                              double margin = 0, Reduction reduction = Reduction::mean);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -268,8 +269,11 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   const Tensor numbers = astype(x, computed(x.dtype()));
   const size_t rank = x.rank();
   BatchNormed result{.running_mean = options.running_mean, .running_var = options.running_var};
-  Tensor centred, variance;  // per channel
-  if (options.training) {
+  Tensor centred, variance;                                       // per channel
+  if (options.training && x.shape().element_count() == Dim(0)) {  // without statistics
+    centred = numbers;
+    variance = by_channel(zeros({x.shape(1)}, numbers.dtype()), rank);
+  } else if (options.training) {
     std::vector<int64_t> axes{0};
     for (size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
     const Dim count = count_of(x);

@@ -1,13 +1,18 @@
 #include <algorithm>
 #include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/neural/pooling_parts.h"
 #include "plait/ops/neural/pooling.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {
@@ -52,6 +57,16 @@ Dim unpooled_size(const Unpool& unpool, const Tensor& x, size_t i) {
   return size;
 }
 
+// The first index that is not from 0 to below the count, if it is known.
+std::string wrong_index(const Tensor& indices, Dim count) {
+  if (Trace::current() != nullptr || !count.is_number()) return "an index";
+  const Array all = astype(indices, DType::i64).array().contiguous();
+  const auto numbers = all.elements<int64_t>();
+  const auto wrong = std::ranges::find_if(
+      numbers, [&](int64_t each) { return each < 0 || each >= count.number(); });
+  return wrong == numbers.end() ? "an index" : fmt::format("the index {}", *wrong);
+}
+
 Tensor max_unpool(const Unpool& unpool, const Tensor& x, const Tensor& indices) {
   const Call call(unpool.function, x, indices);
   const size_t n = unpool.dimensions;
@@ -71,9 +86,17 @@ Tensor max_unpool(const Unpool& unpool, const Tensor& x, const Tensor& indices) 
   }
   flat.append(count);
   flat_result.append(result_count);
-  const Tensor planes =
-      scatter(zeros(flat_result, x.dtype()), -1, reshape(indices, flat), reshape(x, flat));
-  return reshape(planes, result);
+  const Tensor places = where(indices < 0, result_count, indices);  // −1 is out of range
+  try {
+    const Tensor planes =
+        scatter(zeros(flat_result, x.dtype()), -1, reshape(places, flat), reshape(x, flat));
+    return reshape(planes, result);
+  } catch (const IndexError&) {
+    throw IndexError("{}: {} is out of range for {} elements", unpool.function,
+                     wrong_index(indices, result_count), result_count.text())
+        .at(Location::of_caller())
+        .hint("the indices are places in a plane of the result, as max_pool gives them");
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
@@ -270,8 +272,15 @@ struct LossScaleRule final : TransformationRule {
                             {"growth_factor", options.growth_factor, 1},
                             decay_number("backoff_factor", options.backoff_factor)}),
         inner(std::move(transformation)),
-        initial_scale(options.initial_scale) {
+        initial_scale(options.initial_scale),
+        min_scale(options.min_scale) {
     Number(initial_scale).expect_within(name + ": initial_scale", kAboveZero, kInfinity);
+    Number(min_scale).expect_within(name + ": min_scale", kAboveZero, kInfinity);
+    if (initial_scale >= min_scale) return;
+    throw ValueError("{}: initial_scale is {}, expected min_scale, {}, or more", name,
+                     initial_scale, min_scale)
+        .at(Location::of_caller())
+        .hint(fmt::format("pass .min_scale = {} or less", initial_scale));
   }
   State init(const Tensors& parameters) const override {
     State made;
@@ -297,14 +306,14 @@ struct LossScaleRule final : TransformationRule {
     const Tensor factor =
         where(is_good, where(grows, n.at("growth_factor"), one), n.at("backoff_factor"));
     const Tensor wanted = scale * astype(factor, DType::f32);
-    values["loss_scale"] = where(isfinite(wanted), wanted, scale);
+    values["loss_scale"] = maximum(where(isfinite(wanted), wanted, scale), min_scale);
     values["good_steps"] = where(grows, no_steps(), steps);
     values["skipped"] = values["skipped"] + as_i64(logical_not(is_good));
     values["count"] = values["count"] + 1;
     return made;
   }
   Transformation inner;
-  double initial_scale;
+  double initial_scale, min_scale;
 };
 
 Number warmed_up(double learning_rate, std::optional<int64_t> warmup_steps) {

@@ -71,10 +71,11 @@ struct LossScaleOptions {
   Number growth_interval = 2000;
   Number growth_factor = 2;
   Number backoff_factor = 0.5;
+  double min_scale = 1;
 };
 // Dynamic scaling of an f16 loss: the loss is multiplied by optimizer.loss_scale(), and `update`
 // divides the gradients by it. A gradient that is not finite skips the step and multiplies the
-// scale by backoff_factor; after growth_interval good steps the scale grows.
+// scale by backoff_factor, down to min_scale; after growth_interval good steps the scale grows.
 Transformation loss_scale(Transformation inner, const LossScaleOptions& options = {});
 
 }  // namespace plait::optim

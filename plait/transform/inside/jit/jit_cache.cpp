@@ -20,7 +20,7 @@ namespace {
 
 bool any_is_followed(const JitArguments& arguments) {
   return std::ranges::any_of(arguments.all(),
-                             [](const Tensor* each) { return is_followed(*each); });
+                             [](const Tensor* each) { return *each && is_followed(*each); });
 }
 
 Outcome run_by_host(const Call& call) {
@@ -162,14 +162,14 @@ Outcome Cache::State::run_record(Call& call, const Record& record, EffectLog& lo
   if (donates_arguments(record) && call.release_owner) call.release_owner();
   const JitArguments arguments = call.leaves.followed_by(record.hidden, !donates_arguments(record));
   const EffectLog::Scope effects(log);
-  if (!any_is_followed(arguments)) return {record.run(arguments), record.result};
+  if (!any_is_followed(arguments)) return record.outcome_of(record.run(arguments));
   size_t guards = 0;
   const RunOptions guarded{.on_guard = [&](bool found, bool expected) {
     if (found != expected) throw SideExit{guards};
     ++guards;
   }};
-  return {run_function(record.program, record.program.entry(), arguments.copies(), guarded),
-          record.result};
+  return record.outcome_of(
+      run_function(record.program, record.program.entry(), arguments.copies(), guarded));
 }
 
 Outcome Cache::State::run(Call call) {

@@ -13,13 +13,14 @@ std::vector<int64_t> sizes_of(const JitArguments& leaves) {
   std::vector<int64_t> sizes;
   sizes.reserve(2 * leaves.size());
   for (const Tensor* const leaf : leaves.all()) {
-    if (!leaf->is_array()) continue;
+    if (!*leaf || !leaf->is_array()) continue;
     for (const int64_t size : leaf->array().sizes()) sizes.push_back(size);
   }
   return sizes;
 }
 
 bool is_kind(const LeafKind& kind, const Tensor* leaf) {
+  if (kind.is_empty || !*leaf) return kind.is_empty && !*leaf;
   if (!leaf->is_array()) return kind.record == leaf->type();
   const Array& array = leaf->array();
   return array.dtype() == kind.dtype && array.sizes().size() == kind.rank &&
@@ -65,7 +66,7 @@ void make_dynamic(const JitOptions& options, Entry& entry, const Call& call) {
       const std::string& path = entry.paths[i];
       const bool is_meant =
           path == leaf || (wanted.leaf.empty() && path.starts_with(argument + "."));
-      if (!is_meant) continue;
+      if (!is_meant || entry.kinds[i].is_empty) continue;
       const auto rank = static_cast<int64_t>(entry.kinds[i].rank);
       const int64_t axis = wanted.axis < 0 ? wanted.axis + rank : wanted.axis;
       if (axis < 0 || axis >= rank) {
@@ -105,6 +106,10 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
   for (const Tensor* const each : call.leaves.all()) {
     const Tensor& leaf = *each;
     const std::string& path = entry.paths[entry.kinds.size()];
+    if (!leaf) {
+      entry.kinds.push_back({.is_empty = true});
+      continue;
+    }
     if (!leaf.is_array()) {
       entry.kinds.push_back({.record = leaf.type()});
       continue;
@@ -133,7 +138,9 @@ std::string explain_difference(const Entry& earlier, const Call& call) {
   if (place == kinds.size() || place == call.leaves.size()) {
     return fmt::format("there are {} tensors, were {} before", call.leaves.size(), kinds.size());
   }
-  return fmt::format("{} is {}", earlier.paths[place], call.leaves[place].type().text());
+  const Tensor& leaf = call.leaves[place];
+  return fmt::format("{} is {}", earlier.paths[place],
+                     leaf ? leaf.type().text() : "an empty tensor");
 }
 
 // Sizes that were equal in all calls so far share a symbol.
@@ -176,7 +183,7 @@ std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern) {
   std::vector<ir::Type> types;
   size_t place = 0;
   for (const LeafKind& kind : entry.kinds) {
-    if (kind.record.is_record()) {
+    if (kind.is_empty || kind.record.is_record()) {
       types.push_back(kind.record);
       continue;
     }

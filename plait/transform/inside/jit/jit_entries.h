@@ -71,7 +71,8 @@ struct Variant {
 struct LeafKind {
   DType dtype = DType::boolean;
   size_t rank = 0;
-  ir::Type record = {};  // if it is not an array
+  ir::Type record = {};   // if it is not an array
+  bool is_empty = false;  // an empty tensor, which the record has no parameter for
   friend bool operator==(const LeafKind&, const LeafKind&) = default;
 };
 

@@ -117,7 +117,8 @@ Outcome run_in_pieces(const InPieces& what, Pieces& pieces) {
   trace.execute_with(companion);
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < what.leaves.size(); ++i) {
-    arguments.push_back(trace.given(what.types[i], what.leaves[i]));
+    const Tensor& leaf = what.leaves[i];
+    arguments.push_back(leaf ? trace.given(what.types[i], leaf) : leaf);
   }
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;

@@ -24,6 +24,7 @@ class EagerCompanion final : public Companion {
   }
   bool has_parameter_of(const Level& level) const override {
     return std::ranges::any_of(arguments_.all(), [&](const Tensor* argument) {
+      if (!*argument) return false;
       const auto& derivation = argument->derivation();
       return derivation && derivation->origin.levels.contains(level);
     });
@@ -61,6 +62,13 @@ class EagerCompanion final : public Companion {
 
 }  // namespace
 
+Outcome Record::outcome_of(std::vector<Tensor> results) const {
+  for (const size_t i : empty_leaves) {
+    results.insert(results.begin() + static_cast<std::ptrdiff_t>(i), Tensor());
+  }
+  return {std::move(results), result};
+}
+
 Recording record(const ToRecord& what, EffectLog& log) {
   const EffectLog::Scope effects(log);
   const Fullgraph strict(what.options);
@@ -69,12 +77,14 @@ Recording record(const ToRecord& what, EffectLog& log) {
   trace.execute_with(companion);
   std::vector<Tensor> parameters;
   for (size_t i = 0; i < what.leaves.size(); ++i) {
-    parameters.push_back(trace.parameter(what.types[i], what.paths[i], underived(what.leaves[i])));
+    const Tensor& leaf = what.leaves[i];
+    parameters.push_back(leaf ? trace.parameter(what.types[i], what.paths[i], underived(leaf))
+                              : leaf);
   }
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
   const uint64_t errors = errors_shown();
-  const std::vector<Tensor> results = what.host(parameters, result);
+  std::vector<Tensor> results = what.host(parameters, result);
   Recording recording{.has_failed = errors_shown() != errors};
   for (const Tensor& each : results) {
     recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
@@ -83,12 +93,18 @@ Recording record(const ToRecord& what, EffectLog& log) {
   recording.captures_followed = trace.captures_followed();
   recording.read = companion.read;
   if (companion.has_read || recording.has_failed) return recording;
+  std::vector<size_t> empty_leaves;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) empty_leaves.push_back(i);
+  }
+  std::erase_if(results, [](const Tensor& each) { return !each; });
   RecordedFunction recorded = trace.finish(results);
   recording.record = std::make_shared<Record>(Record{.program = trace.program(recorded),
                                                      .hidden = std::move(recorded.captures),
                                                      .outcomes = std::move(companion.outcomes),
                                                      .places = std::move(companion.places),
                                                      .result = recording.outcome.result,
+                                                     .empty_leaves = std::move(empty_leaves),
                                                      .run = {}});
   return recording;
 }

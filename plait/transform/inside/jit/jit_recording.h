@@ -22,8 +22,10 @@ struct Record {
   std::vector<bool> outcomes;  // of the guards, in order
   std::vector<Location> places;
   std::shared_ptr<const std::any> result;
+  std::vector<size_t> empty_leaves;  // of the result: the program does not return them
   JitExecutable run;
 
+  Outcome outcome_of(std::vector<Tensor> results) const;
   const std::vector<SizeFact>& facts() const { return program.entry().signature().facts; }
 };
 
