@@ -239,6 +239,15 @@ class Attributes(unittest.TestCase):
         x[0] = 5
         self.assertEqual((y.tolist(), z.tolist(), x.tolist()), ([1, 2], [1, 2], [5, 2]))
 
+    def test_requires_grad_is_not_assigned_to(self):
+        x = pl.ones(2)
+        for value, way in ((False, r"plait.nn.freeze\(model, .*x.detach\(\)"), (True, r"x.requires_grad_\(\)")):
+            with self.assertRaisesRegex(pl.AttributeError, rf"requires_grad is a method of tensors, which cannot be assigned to[\s\S]*{way}"):
+                x.requires_grad = value
+        for name in "shape", "colour":
+            with self.assertRaises(AttributeError):
+                setattr(x, name, 1)
+
     def test_requires_grad_in_place(self):
         x = pl.tensor([1.0, 2.0])
         self.assertIs(x.requires_grad_(), x)

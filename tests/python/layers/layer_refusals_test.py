@@ -135,6 +135,10 @@ REFUSED = [
     ("AdaptiveLogSoftmaxWithLoss", (8, 20, [5]), {"div_value": 0.5}, "div_value is 0.5"),
 ]
 
+def adaptive():
+    return nn.AdaptiveLogSoftmaxWithLoss(4, 10, [3, 6])
+
+
 # What calls refuse: a layer, its inputs, what is said.
 CALLS = [
     (lambda: nn.Conv2d(3, 4, 2)(pl.ones((3, 5))), r"nn.Conv2d: the input is \[3, 5\], expected 3 or 4 dimensions"),
@@ -152,6 +156,13 @@ CALLS = [
     (lambda: nn.EmbeddingBag(5, 2)(pl.tensor([1, 2])), r"nn.EmbeddingBag: the ids have 1 dimensions[\s\S]*offsets of the bags"),
     (lambda: nn.EmbeddingBag(5, 2)(pl.tensor([[1, 2]]), pl.tensor([0])), "nn.EmbeddingBag: the ids have 2 dimensions beside offsets"),
     (lambda: nn.EmbeddingBag(5, 2)(pl.tensor([[1, 2]]), per_sample_weights=pl.ones((1, 2))), "per_sample_weights are for mode sum, not mean"),
+    *[(lambda n=n, at=at: getattr(nn, f"MaxUnpool{n}d")(2)(pl.ones((1, *[1] * n)), at(pl.zeros((1, *[1] * n), dtype=pl.i64))), text)
+      for n in (1, 2, 3) for at, text in ((lambda zero: zero - 1, rf"nn.MaxUnpool{n}d: the indices are negative somewhere, expected those of max"),
+                                          (lambda zero: zero * 1.0, rf"nn.MaxUnpool{n}d: the indices are f32.*, expected those of max pooling"))],
+    *[(lambda target=target: adaptive()(pl.ones((2, 4)), pl.tensor(target)), f"nn.AdaptiveLogSoftmaxWithLoss: the {text}")
+      for target, text in (([-1, 2], "targets are negative somewhere, expected classes from 0 to 9"),
+                           ([1], r"target is \[1\] for the input \[2, 4\]"), ([1.0, 2.0], r"targets are f32\[2\], expected classes from 0 to 9"))],
+    (lambda: pl.jit(adaptive())(pl.ones((2, 4)), pl.tensor([-1, 2])), "targets are negative somewhere"),
 ]
 
 
@@ -164,7 +175,7 @@ class Refusals(unittest.TestCase):
 
     def test_inputs(self):
         for call, text in CALLS:
-            with self.subTest(text), self.assertRaisesRegex((pl.ValueError, pl.ShapeError), text):
+            with self.subTest(text), self.assertRaisesRegex((pl.ValueError, pl.ShapeError, pl.TypeError, pl.CheckError), text):
                 call()
 
     def test_a_class_that_derives_from_a_layer_is_named_as_the_layer(self):

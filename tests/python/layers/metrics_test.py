@@ -327,6 +327,36 @@ class Special(unittest.TestCase):
             self.assertEqual(one[name].compute().item(), metric.update(*parts[0]).compute().item())
         self.assertEqual(one.reset().metrics["accuracy"].count.item(), 0)
 
+    def test_targets_that_are_not_classes(self):
+        m, x, t = pl.metrics, pl.ones((3, 4)), pl.tensor([0, 1, 2])
+        for metric in (m.Accuracy(), m.Accuracy(top_k=2), m.F1(num_classes=4), m.ConfusionMatrix(num_classes=4), m.AUROC("multiclass", 4),
+                       m.Perplexity()):
+            name = type(metric).__name__
+            with self.subTest(name):
+                with self.assertRaisesRegex(pl.TypeError, rf"metrics.{name}: the targets are f32\[3\], expected classes[\s\S]*astype\(plait.i64\)"):
+                    metric.update(x, pl.astype(t, pl.f32))
+                with self.assertRaisesRegex(pl.TypeError, rf"metrics.{name}: the targets are f32\[3, 4\], expected classes[\s\S]*argmax"):
+                    metric.update(x, pl.one_hot(t, 4))
+                with self.assertRaises(pl.ShapeError):
+                    metric.update(x, t[:, None])
+                for update in metric.update, pl.jit(metric.update):
+                    for wrong in t + 2, t - 1:
+                        with self.assertRaisesRegex((pl.CheckError, pl.IndexError), "have another class than 0 to 3" if name != "Perplexity" else ""):
+                            pl.tree.leaves(update(x, wrong))[0].numpy()
+                    made = update(x, t - 1, mask=t > 0)
+                    self.assertEqual(type(made), type(metric))
+        with self.assertRaisesRegex(pl.CheckError, "metrics.Accuracy: the targets have another class than 0 or more"):
+            m.Accuracy().update(t, t - 1)
+        self.assertEqual(m.Accuracy().update(t > 0, t > 1).correct.item(), 2)
+        for metric in m.Accuracy("binary"), m.F1("binary"), m.AUROC(), m.ConfusionMatrix("binary"), m.Recall("multilabel", 3):
+            for wrong in (t, t - 1, pl.tensor([0.0, 0.5, 1.0])):
+                with self.assertRaisesRegex(pl.CheckError, rf"metrics.{type(metric).__name__}: the targets have another value than 0 or 1"):
+                    metric.update(pl.tensor([0.1, 0.2, 0.3]), wrong)
+            made = metric.update(pl.tensor([0.1, 0.2, 0.3]), pl.tensor([0.0, 1.0, 1.0])).update(pl.tensor([0.1, 0.2, 0.3]), t > 1)
+            self.assertEqual(type(made), type(metric))
+        with self.assertRaisesRegex(pl.ShapeError, r"metrics.Recall: the targets are i64\[\], expected an axis of labels"):
+            m.Recall("multilabel", 3).update(pl.tensor(0.5), pl.tensor(1))
+
     def test_wrong(self):
         m, x, t = pl.metrics, pl.ones((3, 4)), pl.tensor([0, 1, 2])
         for call, error, message in (
@@ -344,10 +374,10 @@ class Special(unittest.TestCase):
                 (lambda: m.Accuracy().update(x, t, pl.ones(3)), pl.TypeError, r"the mask is f32\[3\], expected bool"),
                 (lambda: m.Accuracy().update(x, t, pl.ones(2) > 0), pl.ShapeError, r"the mask is \[2\], expected \[3\]"),
                 (lambda: m.F1(num_classes=3).update(x, t), pl.ShapeError, "scores of 4 classes, expected 3"),
-                (lambda: m.F1(num_classes=4).update(x, t + 2), pl.IndexError, ""),
-                (lambda: m.F1(num_classes=4).update(x, t - 1), pl.IndexError, ""),
-                (lambda: m.ConfusionMatrix(num_classes=4).update(t + 2, t), pl.IndexError, ""),
-                (lambda: m.ConfusionMatrix(num_classes=4).update(t, t - 1), pl.IndexError, ""),
+                (lambda: m.F1(num_classes=4).update(x, t + 2), pl.CheckError, "metrics.F1: the targets have another class than 0 to 3"),
+                (lambda: m.F1(num_classes=4).update(x, t - 1), pl.CheckError, "metrics.F1: the targets have another class than 0 to 3"),
+                (lambda: m.ConfusionMatrix(num_classes=4).update(t + 2, t), pl.CheckError, "ConfusionMatrix: the predictions have another class"),
+                (lambda: m.ConfusionMatrix(num_classes=4).update(t, t - 1), pl.CheckError, "ConfusionMatrix: the targets have another class"),
                 (lambda: m.Perplexity().update(x, t - 1).compute().numpy(), pl.IndexError, ""),
                 (lambda: m.MSE().update(x, t), pl.ShapeError, r"metrics.MSE: the predictions are \[3, 4\] and the targets \[3\]"),
                 (lambda: m.Accuracy().merge(m.Accuracy(top_k=2)), pl.TypeError, "made with the same options"),
@@ -403,7 +433,7 @@ class Own(unittest.TestCase):
             pl.metrics.Sum().with_(sum=1)
 
     def test_a_result_that_is_not_used(self):
-        x = pl.tensor([0.5, 1.0])
+        x = pl.tensor([0.0, 1.0])
         for metric in pl.metrics.Mean(), pl.metrics.Sum():
             with self.assertRaisesRegex(pl.TypeError, r"update\(\) returns the metric with a batch more[\s\S]*metric = metric.update\("):
                 metric.update(x)

@@ -247,6 +247,30 @@ class Layers(unittest.TestCase):
         np.testing.assert_array_equal(net(x), net[2:](net[:2](x)))
         self.assertEqual((len(net), list(net)[1]), (3, pl.relu))
 
+    def test_keys_of_sequential(self):
+        nn, x, key = pl.nn, pl.ones((50, 4)), pl.random.key(3)
+        needs_key = lambda x, *, key: pl.dropout(x, 0.5, key)  # noqa: E731
+        net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), pl.relu, nn.Sequential(nn.Dropout(0.5), nn.Identity()), pl.remat(nn.Dropout(0.5)),
+                            pl.jit(nn.Dropout(0.5)), needs_key, nn.TransformerEncoderLayer(4, 2, 8, batch_first=True))
+        keys = pl.random.split_key(key, len(net))
+        wanted = net[0](x)
+        for i, layer in enumerate(net):
+            if i == 3:
+                wanted = layer[0](wanted, key=pl.random.split_key(keys[3], 2)[0])
+            elif i not in (0, 2):
+                wanted = layer(wanted, key=keys[i])
+            elif i == 2:
+                wanted = pl.relu(wanted)
+        for call in net, pl.jit(net), lambda x, key: pl.jit(lambda net, x, key: net(x, key=key))(net, x, key):
+            np.testing.assert_allclose(call(x, key=key), wanted, rtol=1e-5, atol=1e-6)
+        drops = nn.Sequential(nn.Dropout(0.5), nn.Dropout(0.5))
+        self.assertFalse(np.array_equal(drops(x, key=key), drops(x, key=pl.random.key(4))))
+        self.assertLess((drops(x, key=key).numpy() != 0).mean(), 0.4)  # the masks differ
+        self.assertTrue(np.array_equal(nn.Sequential()(x, key=key), x))
+        self.assertFalse(np.array_equal(drops(x), drops(x)))
+        attention = nn.Sequential(lambda query, key=None: query * 2, lambda x: x + 1)
+        np.testing.assert_array_equal(attention(x, key=key), 2 * x + 1)
+
     def test_what_is_refused(self):
         for call, error, text in ((lambda: pl.nn.Linear(-1, 3), pl.ValueError, "Linear: in_features is -1"),
                                   (lambda: pl.nn.Attention(10, 3), pl.ValueError, "3 heads of a width of 10"),

@@ -1,6 +1,7 @@
 """What cannot be compared call by call: layers that draw random numbers, whose statistics are over a named axis, that wait for their
 input, or that PyTorch has in another form."""
 
+import itertools
 import math
 import unittest
 
@@ -134,6 +135,33 @@ class OtherForms(unittest.TestCase):
                 for each in layer, jitted:
                     near(getattr(each, name), getattr(theirs, name).numpy())
         self.assertEqual((pl.stats(run).traces, pl.stats(run).hits), (1, 4))
+
+    def test_normalisation_of_nothing(self):
+        def of_sum(layer, x):
+            values = layer(x)
+            return pl.sum(values), (values, layer)
+
+        for name, shape in [("BatchNorm1d", (0, 3)), ("BatchNorm1d", (2, 3, 0)), ("BatchNorm2d", (0, 3, 2, 2)), ("SyncBatchNorm", (0, 3, 2)),
+                            ("InstanceNorm1d", (2, 3, 0)), ("InstanceNorm2d", (0, 3, 2, 2)), ("InstanceNorm2d", (2, 3, 0, 4))]:
+            for tracks, trains in itertools.product((True, False), repeat=2):
+                layer = getattr(pl.nn, name)(3, affine=True, track_running_stats=tracks).train(trains)
+                for grad in pl.grad(of_sum, has_aux=True), pl.jit(pl.grad(of_sum, has_aux=True)):
+                    with self.subTest(name, shape=shape, tracks=tracks, trains=trains):
+                        gradient, (values, after) = grad(layer, pl.zeros(shape))
+                        self.assertEqual(tuple(values.shape), shape)
+                        self.assertEqual((gradient.weight.tolist(), gradient.bias.tolist()), ([0.0] * 3, [0.0] * 3))
+                        if tracks:
+                            self.assertEqual((after.running_mean.tolist(), after.running_var.tolist()), ([0.0] * 3, [1.0] * 3))
+
+    def test_instances_of_one_element(self):
+        layer = pl.nn.InstanceNorm2d(3, track_running_stats=True)
+        for each, shape in ((layer, (2, 3, 1, 1)), (layer, (3, 1, 1)), (pl.nn.InstanceNorm2d(3).eval(), (2, 3, 1, 1)),
+                            (pl.nn.InstanceNorm1d(3), (2, 3, 1))):
+            sizes = ", ".join(map(str, shape))
+            with self.assertRaisesRegex(pl.ValueError, rf"nn.InstanceNorm\dd: the input is \[{sizes}\], which has one element per channel"):
+                each(pl.ones(shape))
+        self.assertEqual(layer.running_var.tolist(), [1.0] * 3)
+        self.assertEqual(layer.eval()(pl.ones((2, 3, 1, 1))).shape, (2, 3, 1, 1))
 
     def test_adaptive_softmax(self):
         torch.manual_seed(0)

@@ -260,6 +260,39 @@ class Frozen(unittest.TestCase):
         for name, value in nn.state(after).items():
             self.assertEqual(np.array_equal(value, nn.state(model)[name]), name.startswith("encoder"), name)
 
+    def test_frozen_while_it_is_trained(self):
+        """The optimizer goes on for the other weights, and later for those that were frozen."""
+        def loss_of(model):
+            return pl.sum(model(X) ** 2)
+
+        def updated(optimizer, model, gradient):
+            return optimizer.update(model, gradient)
+
+        optim = pl.optim
+        for make in (lambda model: optim.AdamW(model, lr=0.1), lambda model: optim.SGD(model, momentum=0.9, groups=[{"params": "0.*", "lr": 0.1}]),
+                     lambda model: optim.Optimizer(optim.chain(optim.clip_by_global_norm(1e3), optim.adamw(0.1)), model)):
+            model = nn.Sequential(nn.Linear(4, 4, dtype=pl.f64), nn.Linear(4, 1, dtype=pl.f64))
+            optimizer = make(model)
+            trained, following = optimizer.update(model, pl.grad(loss_of)(model))
+            frozen = nn.freeze(trained, "0.*")
+            gradient = pl.grad(loss_of)(trained)
+            wanted, wanted_optimizer = following.update(trained, gradient)
+            for update in updated, pl.jit(updated):
+                found, found_optimizer = update(following, frozen, pl.grad(loss_of)(frozen))
+                self.assertEqual(pl.tree.structure(found_optimizer), pl.tree.structure(following))
+                np.testing.assert_allclose(found[1].weight, wanted[1].weight, rtol=1e-12)
+                np.testing.assert_array_equal(found[0].weight, trained[0].weight)
+                states = [dict(pl.tree.leaves_with_paths(each.state)) for each in (following, found_optimizer, wanted_optimizer)]
+                for path in states[0]:
+                    before, state, other = (each[path] for each in states)
+                    of_frozen = path.endswith(("0.weight", "0.bias"))
+                    np.testing.assert_allclose(state, before if of_frozen else other, rtol=1e-12, err_msg=path)
+                again, _ = found_optimizer.update(nn.unfreeze(found), pl.grad(loss_of)(nn.unfreeze(found)))
+                self.assertFalse(np.array_equal(again[0].weight, found[0].weight))
+        other = nn.freeze(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)), "0.*")
+        with self.assertRaisesRegex(pl.ValueError, "AdamW: exp_avg has no '0.weight'"):
+            optim.AdamW(other).update(nn.unfreeze(other), pl.grad(loss_of)(nn.unfreeze(other)))
+
     def test_the_program_computes_nothing_for_them(self):
         """The gradient of all takes a product for each weight, and one less for each input that needs none."""
         model = nn.Sequential(*(nn.Linear(4, 4, dtype=pl.f64) for _ in range(3)))

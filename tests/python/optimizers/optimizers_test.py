@@ -116,6 +116,14 @@ class Numbers(unittest.TestCase):
                 for other in copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer)):
                     self.assertEqual(bits(step(model, other)[0]), bits(step(model, optimizer)[0]))
 
+    def test_matrices_without_elements(self):
+        for shape in (0, 3), (3, 0), (0, 0):
+            model, tx = {"w": pl.zeros(shape)}, pl.optim.scale_by_muon()
+            for rate in None, "match_rms_adamw", "spectral_unclamped":
+                made, _ = pl.optim.Muon(model, adjust_lr_fn=rate).update(model, model)
+                self.assertEqual(made["w"].shape, shape)
+            self.assertEqual(tx.update(model, tx.init(model), model)[0]["w"].shape, shape)
+
     def test_narrow_weights_are_rounded_once(self):
         for name, cls in ALL.items():
             narrow = {each: value.astype(pl.bf16) for each, value in begun().items()}

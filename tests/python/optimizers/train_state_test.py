@@ -81,6 +81,25 @@ class States(unittest.TestCase):
         self.assertEqual(len({key.tobytes() for key in keys}), 3)
         np.testing.assert_array_equal(state.step_key(1), state.step_key(1))
 
+    def test_running_statistics_are_not_lost(self):
+        def gradient_of(model):
+            (_, after), gradient = pl.value_and_grad(lambda model: (model(pl.random.normal(pl.random.key(0), (5, 3)), pl.random.key(1)), model),
+                                                     has_aux=True)(model)
+            return after, gradient
+
+        def lost(state):
+            return state.update(gradient_of(state.model)[1])
+
+        state = begun()
+        for step in lost, pl.jit(lost):
+            with self.assertRaisesRegex(pl.ValueError, r"new buffers \(norm.mean, norm.variance\), which would be lost[\s\S]*model=model"):
+                step(state)
+        after, gradient = gradient_of(state.model)
+        self.assertTrue(pl.array_equal(state.update(gradient, model=after).model.norm.mean, after.norm.mean))
+        self.assertTrue(pl.array_equal(state.with_(model=after).update(gradient).model.norm.mean, after.norm.mean))
+        self.assertTrue(pl.array_equal(state.update(gradient, model=state.model).model.norm.mean, state.model.norm.mean))
+        self.assertEqual(state.update(pl.grad(lambda model: pl.sum(model.first.weight))(state.model)).step.item(), 1)
+
     def test_what_is_refused(self):
         with self.assertRaisesRegex(pl.ValueError, "there is no optimizer"):
             pl.optim.TrainState(Net()).update(None)

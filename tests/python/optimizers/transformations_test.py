@@ -156,6 +156,16 @@ class Narrow(unittest.TestCase):
         made, _ = tx.update({"w": 64.0 * gradient["w"]}, tx.init(weights), weights)
         np.testing.assert_array_equal(made["w"], plain.update(gradient, plain.init(weights))[0]["w"])
 
+    def test_least_loss_scale(self):
+        weights, gradient = pl.ones(2), pl.full((2,), float("inf"))
+        for least, made in ((1.0, optim.loss_scale(optim.sgd(0.1), 8.0)), (0.5, optim.loss_scale(optim.sgd(0.1), 1.0, min_scale=0.5))):
+            state = made.init(weights)
+            for _ in range(300):
+                _, state = made.update(gradient, state, weights)
+            self.assertEqual(state.loss_scale.item(), least)
+            made = made.update(pl.ones(2), state, weights)[0]
+            self.assertTrue(np.isfinite(made).all() and (np.array(made) != 0).all())
+
     def test_8_bits(self):
         from plait.inside.transformations.narrow import _MU, _NU, decode, encode
 
@@ -256,6 +266,8 @@ class BadInput(unittest.TestCase):
                             (lambda: optim.MultiSteps(optim.sgd(0.1), 0), "optim.MultiSteps: every_k_schedule is 0"),
                             (lambda: optim.scale_by_lion(mode="soft"), "optim.scale_by_lion: mode is 'soft', expected one of"),
                             (lambda: optim.loss_scale(optim.sgd(0.1), 0.0), "optim.loss_scale: initial_scale is 0.0"),
+                            (lambda: optim.loss_scale(optim.sgd(0.1), min_scale=0.0), "optim.loss_scale: min_scale is 0.0, expected a number above"),
+                            (lambda: optim.loss_scale(optim.sgd(0.1), 0.5), "initial_scale is 0.5, expected min_scale, 1.0, or more"),
                             (lambda: optim.scale_by_lbfgs(0), "optim.scale_by_lbfgs: memory_size is 0"),
                             (lambda: optim.scale_by_muon(ns_steps=100), "optim.scale_by_muon: ns_steps is 100, expected an integer: 1 to 99"),
                             *((lambda given=given: optim.scale_by_muon(given), r"optim.scale_by_muon: ns_coeffs is .*, expected three numbers")

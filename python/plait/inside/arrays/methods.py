@@ -381,6 +381,16 @@ Tensor.backward, Tensor.requires_grad, Tensor.requires_grad_ = backward, require
 
 # ---- Attributes.
 
+
+def _assign(tensor, name, value):
+    if name == "requires_grad":
+        way = ("x.requires_grad_() marks a tensor; the weights of a Module need no mark" if value else
+               "model = plait.nn.freeze(model, 'encoder.*') does not train these weights; x.detach() is the same tensor without derivatives")
+        raise errors.AttributeError.with_hint("requires_grad is a method of tensors, which cannot be assigned to", way)
+    object.__setattr__(tensor, name, value)
+
+
+Tensor.__setattr__ = _core._boundary(_assign)
 Tensor.T = property(lambda tensor: _core.transpose(tensor), doc="With its dimensions in reverse order.")
 Tensor.mT = property(lambda tensor: _core.matrix_transpose(tensor), doc="Each matrix, of the last two dimensions, transposed.")
 Tensor.H = property(lambda tensor: _core.conj(t(tensor)), doc="A matrix, transposed and conjugate.")

@@ -4,7 +4,8 @@ import collections
 import itertools
 
 from plait import _core, errors
-from plait.inside.layers.checks import flag, name_of, number, whole
+from plait.inside.arrays.interop import asarray
+from plait.inside.layers.checks import expect_indices, flag, name_of, number, whole
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.first_weights import drawn
 from plait.inside.trees.module import Module
@@ -55,5 +56,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def __call__(self, input, target):
         """(the log-probability of each target, the loss), for inputs [..., in_features] and classes [...]."""
+        input, target = asarray(input), asarray(target)
+        if target.shape != input.shape[:-1]:
+            raise errors.ShapeError(f"{name_of(self)}: the target is {list(target.shape)} for the input {list(input.shape)}, expected "
+                                    f"{list(input.shape[:-1])}")
+        expect_indices(self, "targets", target, f"classes from 0 to {self.n_classes - 1}")
         output = _core.take_along_axis(self.log_prob(input), target[..., None])[..., 0]
         return AdaptiveLoss(output, -_core.mean(output))

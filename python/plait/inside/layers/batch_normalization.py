@@ -1,7 +1,7 @@
 """Normalisation with running statistics, which are buffers: in training, a call assigns new ones to the layer."""
 
-from plait import _core
-from plait.inside.layers.checks import expect_dimensions, flag, number, whole
+from plait import _core, errors
+from plait.inside.layers.checks import expect_dimensions, flag, is_empty, name_of, number, whole
 from plait.inside.layers.normalization import affine_weights
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module
@@ -32,6 +32,11 @@ class _WithStatistics(Module):
     def _by_running_statistics(self, input):
         return _core.batch_norm(input, running_mean=self.running_mean, running_var=self.running_var, training=False, **self._affine).values
 
+    def _only_scaled(self, input):
+        """The values of an empty input, which has no statistics; the gradients of the weights are 0."""
+        mean, var = _core.zeros(self.num_features, dtype=input.dtype), _core.ones(self.num_features, dtype=input.dtype)
+        return _core.batch_norm(input, running_mean=mean, running_var=var, training=False, **self._affine).values
+
     def _blend(self, mean, var, momentum):
         """Moves the running statistics towards those of this batch."""
         self.running_mean = self.running_mean + momentum * (_core.stop_gradient(mean) - self.running_mean)
@@ -46,11 +51,11 @@ class _BatchNorm(_WithStatistics):
         expect_dimensions(self, input, *self._dimensions)
         if not self.training and self.running_mean is not None:
             return self._by_running_statistics(input)
-        if not self.training or self.running_mean is None:
+        momentum = self._counted() if self.training and self.running_mean is not None else None
+        if is_empty(input):
+            return self._only_scaled(input)
+        if momentum is None:
             return self._normalized(input, {})
-        momentum = self._counted()
-        if any(isinstance(size, int) and size == 0 for size in input.shape):
-            return self._normalized(input, {})  # an empty batch has no statistics
         return self._normalized(input, {"running_mean": self.running_mean, "running_var": self.running_var, "momentum": momentum})
 
     def _counted(self):
@@ -142,15 +147,24 @@ class _InstanceNorm(_WithStatistics):
 
     def __call__(self, input):
         expect_dimensions(self, input, *self._dimensions)
+        if self.training or self.running_mean is None:
+            self._expect_variance(input)
         if input.ndim == self._dimensions[0]:
             return self(input[None])[0]
         if not self.training and self.running_mean is not None:
             return self._by_running_statistics(input)
-        if self.training and self.running_mean is not None:
+        if self.training and self.running_mean is not None and not is_empty(input):
             space = tuple(range(2, input.ndim))
             var = _core.var(input, axis=space, correction=1)
             self._blend(_core.mean(input, axis=(0, *space)), _core.mean(var, axis=0), self.momentum or 0.0)
         return _core.instance_norm(input, **self._affine)
+
+    def _expect_variance(self, input):
+        """ValueError for one element in space, which has no variance."""
+        if all(isinstance(size, int) and size == 1 for size in input.shape[1 - self._dimensions[0]:]):
+            shape = ", ".join(map(str, input.shape))
+            raise errors.ValueError.with_hint(f"{name_of(self)}: the input is [{shape}], which has one element per channel of a sample, expected "
+                                              "two or more", "plait.nn.LayerNorm or GroupNorm normalise over channels, too")
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -4,7 +4,7 @@ import math
 import operator
 from numbers import Real
 
-from plait import errors
+from plait import _core, errors
 from plait.inside.help.names import in_words
 
 MOST_LAYERS = 65_536  # of a stack
@@ -83,6 +83,18 @@ def expect_dimensions(layer, x, *counts):
         listed = " or ".join(str(count) for count in counts)
         shape = ", ".join(str(size) for size in x.shape)
         raise errors.ShapeError(f"{name_of(layer)}: the input is [{shape}], expected {listed} dimensions")
+
+
+def expect_indices(layer, what, indices, expected):
+    """TypeError unless they are integers; CheckError if one is negative, which would count from the end."""
+    if indices.dtype.kind != "integer":
+        raise errors.TypeError(f"{name_of(layer)}: the {what} are {indices.dtype.name}[{', '.join(map(str, indices.shape))}], expected {expected}")
+    _core.check(indices >= 0, f"{name_of(layer)}: the {what} are negative somewhere, expected {expected}")
+
+
+def is_empty(x):
+    """Whether a tensor has no elements, as far as its sizes are known."""
+    return any(isinstance(size, int) and size == 0 for size in x.shape)
 
 
 def function(layer, name, value, kind="a function"):

@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.layers.checks import each, expect_dimensions, flag, name_of, number
+from plait.inside.layers.checks import each, expect_dimensions, expect_indices, flag, name_of, number
 from plait.inside.layers.first_weights import drawn
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module
@@ -19,6 +19,7 @@ class _MaxUnpool(Module):
     def __call__(self, input, indices, output_size=None):
         """The values at their indices, as max pooling returns them, and 0 elsewhere; output_size is the size in space."""
         expect_dimensions(self, input, self._space + 1, self._space + 2)
+        expect_indices(self, "indices", asarray(indices), "those of max pooling")
         unpool = getattr(_core, f"max_unpool{self._space}d")
         return unpool(input, indices, self.kernel_size, stride=self.stride, padding=self.padding, output_size=self._sizes(input, output_size))
 

@@ -36,19 +36,27 @@ class Classification(Metric):
             counts = counts & (targets != self.ignore_index)
         if self.task != "multiclass":
             expect_alike(name, predictions, targets)
+            if self.task == "multilabel" and targets.ndim == 0:
+                raise errors.ShapeError(f"metrics.{name}: the targets are {targets.dtype.name}[], expected an axis of labels")
+            _expect_yes_or_no(name, targets, counts)
             shape = (-1, 1) if self.task == "binary" else (-1, targets.shape[-1])
             return [_core.reshape(each, shape) for each in (predictions, targets, counts)]
+        expect_class_dtype(name, predictions, targets)
         if predictions.ndim == targets.ndim + 1:
             predictions = _core.moveaxis(predictions, self.axis, -1)
             self._expect_sizes(predictions.shape[-1])
             expect_alike(name, predictions[..., 0], targets)
-            predictions = _core.reshape(predictions, (-1, predictions.shape[-1]))
+            classes = predictions.shape[-1]
+            predictions = _core.reshape(predictions, (-1, classes))
         else:
             expect_alike(name, predictions, targets)
             if predictions.dtype.kind == "floating":
                 raise errors.ShapeError.with_hint(f"metrics.{name}: the predictions are {predictions.dtype.name}{list(predictions.shape)}, expected "
                                                   "scores with an axis of classes, or classes", f"metrics.{name}(\"binary\") for probabilities")
+            classes = self.num_classes
+            _expect_range(name, "predictions", predictions, counts, classes)
             predictions = _core.reshape(predictions, (-1,))
+        _expect_range(name, "targets", targets, counts, classes)
         return predictions, _core.reshape(targets, (-1,)), _core.reshape(counts, (-1,))
 
     def _expect_sizes(self, classes):
@@ -65,6 +73,28 @@ class Classification(Metric):
             self._expect_sizes(targets.shape[-1])
         is_predicted = predictions > self.threshold if predictions.dtype.kind == "floating" else predictions != 0
         return is_predicted, targets != 0, counts
+
+
+def expect_class_dtype(name, predictions, targets):
+    """TypeError if the targets are not integers or booleans."""
+    if targets.dtype.kind not in ("integer", "boolean"):
+        way = "plait.argmax(targets, axis) of one-hot targets" if targets.ndim == predictions.ndim else "targets.astype(plait.i64)"
+        raise errors.TypeError.with_hint(f"metrics.{name}: the targets are {targets.dtype.name}{list(targets.shape)}, expected classes, which are "
+                                         "integers", way)
+
+
+def _expect_range(name, what, classes, counts, number):
+    """CheckError if a class that counts is negative, or not below the number of classes, if that is known."""
+    classes = _core.astype(classes, _core.i64)
+    is_class = classes >= 0 if number is None else (classes >= 0) & (classes < number)
+    wanted = "0 or more" if number is None else f"0 to {number - 1}"
+    _core.check(is_class | ~counts, f"metrics.{name}: the {what} have another class than {wanted}")
+
+
+def _expect_yes_or_no(name, targets, counts):
+    """CheckError if a target that counts is neither 0 nor 1."""
+    if targets.dtype != _core.boolean:
+        _core.check((targets == 0) | (targets == 1) | ~counts, f"metrics.{name}: the targets have another value than 0 or 1")
 
 
 class Accuracy(Classification):
@@ -249,6 +279,7 @@ class Perplexity(Metric):
         logits, targets = _core.stop_gradient(asarray(predictions)), asarray(targets)
         if logits.dtype != _core.f64:
             logits = _core.astype(logits, _core.f32)
+        expect_class_dtype("Perplexity", logits, targets)
         counts = counted("Perplexity", mask, targets.shape)
         if self.ignore_index is not None:
             counts = counts & (targets != self.ignore_index)

@@ -1,10 +1,12 @@
 """Layers that hold other layers. Each is an attribute of its container, named as in PyTorch: 0, 1, … or by its key."""
 
+import inspect
 import operator
 from collections.abc import Iterable
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.transforms.applied import Applied
 from plait.inside.trees.module import Module
 
 
@@ -91,7 +93,7 @@ class _List(_Container):
 
 
 class Sequential(_List):
-    """Layers, or other functions, one after another. A dict names them.
+    """Layers, or other functions, one after another. A dict names them. A random key, model(x, key=key), is split for the layers that take one.
 
     >>> net = plait.nn.Sequential(plait.nn.Linear(4, 8), plait.relu, plait.nn.Linear(8, 2))
     >>> net(plait.ones((3, 4))).shape, len(net)
@@ -119,10 +121,24 @@ class Sequential(_List):
             raise errors.TypeError.with_hint(f"nn.Sequential: a {type(value).__name__} is not a layer, which can be called", hint)
         return value
 
-    def __call__(self, x):
-        for layer in self._held():
-            x = layer(x)
+    def __call__(self, x, *, key=None):
+        """The output of the last layer; key is for the layers that take one, such as Dropout, each of which gets another."""
+        layers = self._held()
+        keys = [None] * len(layers) if key is None else _core.random.split_key(key, max(len(layers), 1))
+        for layer, each in zip(layers, keys):
+            x = layer(x) if each is None or not _takes_key(layer) else layer(x, key=each)
         return x
+
+
+def _takes_key(layer):
+    """Whether calls of the layer may have a random key: a parameter `key` that can be left out, or can only be named."""
+    while isinstance(layer, Applied) and layer.how.name in ("jit", "remat"):
+        layer = layer.function
+    try:
+        found = inspect.signature(layer).parameters.get("key")
+    except (TypeError, ValueError):
+        return False
+    return found is not None and (found.kind is found.KEYWORD_ONLY or found.default is not found.empty)
 
 
 class ModuleList(_List):

@@ -158,7 +158,8 @@ def _mismatch(wanted, given, absent, further, shapes):
 
 def freeze(model, *patterns):
     """The model whose weights with names that match one of the patterns are frozen: no gradient is computed for them, and
-    optimizers keep no state for them. Without patterns all are.
+    an optimizer that is made of the model has no state for them. One that was made before goes on with the others, and keeps
+    what it has for the frozen ones until they are trained again. Without patterns all are.
 
     >>> model = plait.nn.Sequential(plait.nn.Linear(2, 2), plait.nn.Linear(2, 1))
     >>> model = plait.nn.freeze(model, "0.*")

@@ -4,7 +4,7 @@ import copy
 
 from plait.inside.help.names import of_assignment
 from plait.inside.help.unused import expect_used
-from plait.inside.optimizers.weights import Weights
+from plait.inside.optimizers.weights import Weights, with_states_of_frozen
 from plait.inside.trees.module import Module
 
 
@@ -26,9 +26,15 @@ class ModelOptimizer(Module):
         following = copy.copy(self)
         if "groups" in vars(self):  # their numbers may be assigned to
             following.groups = [copy.copy(each) for each in self.groups]
+        frozen = weights.frozen()
+        following._leave_out(frozen)
         made = weights.model_with(following._step(weights.values, gradients, **self._of_model(weights, extra)))
+        following.state = with_states_of_frozen(self.state, following.state, frozen)
         expect_used("update", "model, optimizer = optimizer.update(model, gradient)", "the model and the optimizer of the next step")
         return made, following
+
+    def _leave_out(self, frozen):
+        """Removes the states of weights that were frozen since the optimizer was made."""
 
     def _of_model(self, weights, extra):
         """The further arguments of `update`, as `_step` takes them."""

@@ -80,6 +80,10 @@ class GroupedOptimizer(ModelOptimizer):
     def _at(self, value):
         return tuple(each if each is None else self._at(each) for each in value) if isinstance(value, tuple) else number_at(value, self.steps)
 
+    def _leave_out(self, frozen):
+        if frozen:
+            self.state = {name: {path: state for path, state in states.items() if path not in frozen} for name, states in self.state.items()}
+
     def _step(self, weights, gradients):
         settings = self._settings(weights)
         self._expect_states(weights, settings)

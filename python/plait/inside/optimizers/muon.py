@@ -5,9 +5,10 @@ import math
 from plait import _core, errors
 from plait.inside.optimizers.grouped import GroupedOptimizer, wide_of
 
-_RATES = {"original": lambda rows, columns: math.sqrt(max(1, rows / columns)),
+# Of a matrix without elements any will do.
+_RATES = {"original": lambda rows, columns: math.sqrt(max(1, rows / max(columns, 1))),
           "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
-          "spectral_unclamped": lambda rows, columns: math.sqrt(rows / columns)}
+          "spectral_unclamped": lambda rows, columns: math.sqrt(rows / max(columns, 1))}
 
 
 class Muon(GroupedOptimizer):

@@ -6,6 +6,8 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.unused import expect_used
 from plait.inside.trees.module import Module
+from plait.inside.trees.roles import replaced_buffers
+from plait.tree import flatten
 
 
 class TrainState(Module):
@@ -29,14 +31,38 @@ class TrainState(Module):
         self.step = _core.astype(asarray(step), _core.i64)
 
     def update(self, gradient=None, *, model=None, **extra):
-        """The state after one step of the optimizer. `model` is the model that the loss returned, with new running statistics;
-        everything else is passed to the optimizer's update."""
+        """The state after one step of the optimizer. `model` is the model that the loss returned, with new running statistics, which the
+        state's own does not have; everything else is passed to the optimizer's update.
+
+        >>> model = plait.nn.Sequential(plait.nn.Linear(2, 3), plait.nn.BatchNorm1d(3))
+        >>> state = plait.optim.TrainState(model, plait.optim.SGD(model, lr=0.1))
+        >>> def loss_of(model):
+        ...     return plait.mean(model(plait.tensor([[1.0, 2.0], [3.0, 4.0]])) ** 2), model
+        >>> (loss, model), gradient = plait.value_and_grad(loss_of, has_aux=True)(state.model)
+        >>> state = state.update(gradient, model=model)
+        >>> state.model[1].num_batches_tracked
+        1 : i64[]
+        """
         if self.optimizer is None:
             raise errors.ValueError.with_hint("TrainState: there is no optimizer", "TrainState(model, plait.optim.AdamW(model))")
+        if model is None:
+            self._expect_no_newer_buffers(gradient)
         model, optimizer = self.optimizer.update(self.model if model is None else model, gradient, **extra)
         following = self.with_(model=model, optimizer=optimizer, step=self.step + 1)
         expect_used("update", "state = state.update(gradient)", "the state after one step")
         return following
+
+    def _expect_no_newer_buffers(self, gradient):
+        """ValueError if the function whose gradient this is has computed new buffers for the model."""
+        replaced = replaced_buffers(flatten(gradient)[0])
+        leaves, structure = flatten(self.model)
+        names = [path for path, leaf in zip(structure.paths, leaves) if id(leaf) in replaced]
+        if names:
+            listed = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+            raise errors.ValueError.with_hint(
+                f"TrainState.update: the loss has computed new buffers ({listed}), which would be lost",
+                "state.update(gradient, model=model), with the model that the loss returns: (loss, model), gradient = …; model=state.model keeps "
+                "the buffers as they were")
 
     def step_key(self, *labels):
         """A random key for this step, and for integers that tell its uses apart: the same whenever the step is run again."""

@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.trees.buffers import of_structure as buffers_of
+from plait.inside.trees.buffers import FROZEN, of_structure as buffers_of
 from plait.inside.trees.given import expect_tree
 from plait.inside.trees.module import modules_in
 from plait.inside.trees.patterns import expect_distinct
@@ -41,6 +41,10 @@ class Weights:
         self.values = {path: leaf for path, leaf, is_trained in self._once.values if is_trained}
         if not self.values:
             raise _without_weights(name, model)
+
+    def frozen(self):
+        """The paths of the frozen weights."""
+        return {path for path, is_frozen in zip(self._structure.paths, buffers_of(self._structure, (FROZEN,))) if is_frozen}
 
     def of_gradient(self, gradient):
         """The gradient by path, checked: it is like the model. That of complex weights is conjugated, so that it points uphill: `grad`
@@ -83,6 +87,20 @@ class Weights:
     def expect_same(self, what, tree):
         """ValueError if a dict by path, such as a state, is not of these weights."""
         expect_shapes(self._name, what, tree, {path: tuple(value.shape) for path, value in self.values.items()})
+
+
+def with_states_of_frozen(before, after, frozen):
+    """The state after a step, with the parts of the one before that belong to weights which are frozen now: they go on when the weights are
+    trained again."""
+    if not frozen:
+        return after
+    leaves, structure = flatten(before)
+    following, following_structure = flatten(after)
+    found = dict(zip(following_structure.paths, following))
+    is_kept = [path in found or any(path == each or path.endswith(f".{each}") for each in frozen) for path in structure.paths]
+    if len(found) == len(leaves) or not all(is_kept) or found.keys() - set(structure.paths):
+        return after
+    return structure.unflatten([found.get(path, leaf) for path, leaf in zip(structure.paths, leaves)])
 
 
 def expect_shapes(name, what, tree, shapes):

@@ -99,7 +99,7 @@ class _scale_by_shape(PerWeight):  # noqa: N801
     def _one(self, n, update):
         rows, columns = update.shape
         if self.consistent_rms is None:
-            return math.sqrt(max(1.0, columns / rows)) * update
+            return math.sqrt(max(1.0, columns / max(rows, 1))) * update
         return math.sqrt(max(rows, columns)) * n.consistent_rms * update
 
 

@@ -11,7 +11,8 @@ from plait.inside.transformations.transformation import DECAY, POSITIVE, Limits,
 
 class loss_scale(Wrapping):  # noqa: N801: lower-case as optax's transformations
     """Dynamic scaling of an f16 loss: the loss is multiplied by `optimizer.loss_scale`, and `update` divides the gradients by it. A gradient
-    that is not finite skips the step and multiplies the scale by backoff_factor; after growth_interval good steps the scale grows.
+    that is not finite skips the step and multiplies the scale by backoff_factor, down to min_scale; after growth_interval good steps the
+    scale grows.
 
     >>> model = plait.tensor([1.0, -2.0])
     >>> optimizer = plait.optim.Optimizer(plait.optim.loss_scale(plait.optim.sgd(0.1), 1024.0), model)
@@ -26,11 +27,12 @@ class loss_scale(Wrapping):  # noqa: N801: lower-case as optax's transformations
     growth_factor: Limits(1.0)
     backoff_factor: DECAY
 
-    def __init__(self, inner, initial_scale=2.0**16, growth_interval=2000, growth_factor=2.0, backoff_factor=0.5):
+    def __init__(self, inner, initial_scale=2.0**16, growth_interval=2000, growth_factor=2.0, backoff_factor=0.5, min_scale=1.0):
         self.growth_interval, self.growth_factor, self.backoff_factor = growth_interval, growth_factor, backoff_factor
-        if not isinstance(initial_scale, (int, float)) or not 0 < initial_scale < float("inf"):
-            raise errors.ValueError(f"optim.loss_scale: initial_scale is {initial_scale!r}, expected a number above 0")
-        self.initial_scale = float(initial_scale)
+        self.initial_scale, self.min_scale = _scale("initial_scale", initial_scale), _scale("min_scale", min_scale)
+        if self.initial_scale < self.min_scale:
+            raise errors.ValueError.with_hint(f"optim.loss_scale: initial_scale is {initial_scale}, expected min_scale, {min_scale}, or more",
+                                              f"pass min_scale={initial_scale} or less")
         self.inner = expect_transformation("optim.loss_scale", inner)
 
     def init(self, params):
@@ -47,9 +49,15 @@ class loss_scale(Wrapping):  # noqa: N801: lower-case as optax's transformations
         grows = _core.astype(steps, _core.f64) >= n["growth_interval"]
         factor = _core.where(is_good, _core.where(grows, n["growth_factor"], 1.0), n["backoff_factor"])
         wanted = state.loss_scale * _core.astype(factor, _core.f32)
-        scale = _core.where(_core.isfinite(wanted), wanted, state.loss_scale)
+        scale = _core.maximum(_core.where(_core.isfinite(wanted), wanted, state.loss_scale), self.min_scale)
         return made, State(count=state.count + 1, loss_scale=scale, good_steps=_core.where(grows, 0, steps),
                            skipped=state.skipped + _core.astype(_core.logical_not(is_good), _core.i64), inner_state=inner)
+
+
+def _scale(name, value):
+    if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise errors.ValueError(f"optim.loss_scale: {name} is {value!r}, expected a number above 0")
+    return float(value)
 
 
 _BLOCK = 256

@@ -79,6 +79,15 @@ class _Begun:
                                                  "caller's buffer", "self.buffer = self.buffer.at[index].set(value), and let it return "
                                                  "the model")
 
+    def replaced(self):
+        """The caller's buffers for which the function has assigned others to its copy of the tree."""
+        if self._handed.is_unchanged():
+            return []
+        leaves, structure = flatten(self.tree)
+        if structure.paths != self._paths:
+            return []
+        return [self.leaves[place] for place, leaf in zip(self.once.places, leaves) if self._is_buffer[place] and leaf is not self._begun[place]]
+
     def spread(self, found):
         """The results for all followed tensors, at all their places, and None for buffers."""
         found = iter(found)
@@ -277,7 +286,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         finally:
             level.close()
         gradients = level.pull([_core.ones_like(value)], False)
-        mark_gradients(gradients)
+        mark_gradients(gradients, [buffer for _, each in begun for buffer in each.replaced()])
         gradients = iter(gradients)
         trees = tuple(structure.unflatten(each.spread(gradients)) for structure, each in begun)
         return (value, aux) if has_aux else value, trees if several else trees[0]

@@ -210,8 +210,12 @@ class Handed:
                 raise change.error(what)
         return changes
 
+    def is_unchanged(self):
+        """Whether the tree has the same nodes and leaves as before; what is in the tensors is not looked at."""
+        return self._structure._is_of(self.tree, self._leaves)
+
     def _lost(self, result):
-        if self._structure._is_of(self.tree, self._leaves):
+        if self.is_unchanged():
             return
         nodes, leaves = {id(node) for node in _nodes(result)}, {id(leaf) for leaf in _core._flatten(result)[0]}
         for change in _changed(self.tree, self._structure.unflatten(self._leaves), ()):
