@@ -2,6 +2,7 @@
 or refused by an error that names the layer, and the layer has values afterwards, whether the function fails or not."""
 
 import unittest
+import warnings
 
 import numpy as np
 import plait as pl
@@ -84,6 +85,9 @@ def called(function, times=1):
 
 
 class HeldLayers(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore", pl.errors.HostStateWarning)
+
     def expect_same(self, layer, other):
         for one, two in zip(state_of(layer), state_of(other), strict=True):
             np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-7)
@@ -104,12 +108,12 @@ class HeldLayers(unittest.TestCase):
                     eager, jitted = nn.BatchNorm1d(3), nn.BatchNorm1d(3)
                     expected = called(form(eager), times)
                     error = called(pl.jit(form(jitted)), times)
-                    if error is None:
-                        self.assertIsNone(expected)
-                        self.expect_same(jitted, eager)
-                    else:
+                    if name in RECORDED or name == "script" or "remat" in name:
                         self.assertRegex(str(error), "of a BatchNorm1d that it did not receive")
                         self.expect_same(jitted, nn.BatchNorm1d(3))
+                    else:
+                        self.assertEqual((error, expected), (None, None))
+                        self.expect_same(jitted, eager)
 
     def test_failures_leave_values(self):
         for name, form in (FORMS | DERIVATIVES).items():

@@ -154,6 +154,7 @@ class Call:
         arguments = tuple((name, each.key) for name, each in self.arguments.items())
         arguments += (("tensors that are one", self.shared),) if self.shared else ()
         arguments += (("the order of named arguments", tuple(self.named)),) if self._has_order() else ()
+        arguments += (("loops that run step by step", self.jitted.unrolled),) if self.jitted.unrolled else ()
         if self.reach is NO_REACH:
             return (*arguments, *self._exact)
         opaque = self.reach.opaque or self._unhashable_outside()
@@ -240,7 +241,7 @@ class Call:
                 if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
-        with Lending(lent.values()), noting(self.jitted._reasons.places), jitting():
+        with Lending(lent.values()), noting(self.jitted._reasons.places), jitting(self.jitted):
             result = self.jitted._called(*self.first, *arguments, **named)
             if self._needed is not None:  # and host code has caught it
                 raise self._needed

@@ -14,7 +14,6 @@ from plait.inside.jit.jit_arguments import FLOATS, Fixed, Needed, weak
 from plait.inside.jit.jit_call import NO_REACH, ByHost, Call, Lending, NeedsSizes, NoTree
 from plait.inside.jit.jit_stats import JitStats, Reasons, differences
 from plait.inside.transforms.applied import Applied, is_tree
-from plait.inside.transforms.changing_bodies import Again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +63,7 @@ class Jitted:
         self._records, self._latest = {}, None  # earlier keys, in order, and the last one
         self._times = collections.Counter()  # how often each argument or value outside has caused another record
         self._warned, self._reasons = set(), Reasons()
+        self.unrolled = 0  # the number of branches and loops that were found to change host state
         self._modes = {}  # by name of a float among the arguments: "constant" if host code needs its number, "read" if too often
 
     def __call__(self, *arguments, **named):
@@ -135,7 +135,7 @@ class Jitted:
         call.expect_inside()
         try:
             result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
-        except (ByHost, Again):
+        except ByHost:
             call.take_back()
             return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:

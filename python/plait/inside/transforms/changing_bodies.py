@@ -13,10 +13,6 @@ from plait.inside.jit.host_state import Snapshot
 from plait.inside.trees.outside import Recording
 
 
-class Again(BaseException):
-    """Raised through the host code of a jitted function, which is to be run once more: a body in it was found to change state."""
-
-
 class Refused(errors.TypeError):
     """Such a body is within a recorded function, where values are unknown."""
 
@@ -26,22 +22,27 @@ class Refused(errors.TypeError):
 Refused.__name__, Refused.__qualname__, Refused.__module__ = "TypeError", "TypeError", "plait.errors"
 
 
-class _Jitting(threading.local):
-    calls = 0  # of jitted functions whose host code is running
+class _Jitted(threading.local):
+    def __init__(self):
+        self.functions = []  # whose host code is running, outermost first
 
 
-_jitting = _Jitting()
+_jitted = _Jitted()
 _found = set()  # code that changes state, as far as it has been recorded
 
 
 class jitting:
-    """While the host code of a jitted function runs."""
+    """While the host code of a jitted function runs. If a body in it is found to change state, its record is not used again:
+    `unrolled`, a part of its key, has grown."""
+
+    def __init__(self, function):
+        self._function = function
 
     def __enter__(self):
-        _jitting.calls += 1
+        _jitted.functions.append(self._function)
 
     def __exit__(self, *_):
-        _jitting.calls -= 1
+        _jitted.functions.pop()
 
 
 class Bodies:
@@ -72,8 +73,8 @@ class Bodies:
         _found.update(codes)
         self._warn(f"{self._what} runs step by step, as Python code, because its function changes {changed}",
                    "make such state an operand, and let the function return it")
-        if _jitting.calls:
-            raise Again
+        for each in _jitted.functions:
+            each.unrolled += 1
         return by_host()
 
     def expect_steady(self, run):
@@ -124,9 +125,10 @@ def _codes_of(function):
         yield from _codes_of(function.__func__)
     elif not isinstance(function, types.FunctionType):
         yield getattr(getattr(type(function), "__call__", None), "__code__", type(function))
-    elif is_library(function.__globals__.get("__name__", "")):
-        for cell in function.__closure__ or ():
-            if cell != types.CellType() and callable(cell.cell_contents):
-                yield from _codes_of(cell.cell_contents)
     else:
-        yield function.__code__
+        cells = [each.cell_contents for each in function.__closure__ or () if each != types.CellType()]
+        called = [each for each in cells if callable(each)] if is_library(function.__globals__.get("__name__", "")) else []
+        for each in called:
+            yield from _codes_of(each)
+        if not called:
+            yield function.__code__
