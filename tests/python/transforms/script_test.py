@@ -774,6 +774,8 @@ class Errors(unittest.TestCase):
         self.expect("def f(x):\n    d = {}\n    if x > 1:\n        d['a'] = x\n    return x\n", pl.TypeError, "d is a dict", "<wrong>:3")
         self.expect("def f(x, box):\n    if x > 1:\n        box.value = x\n    return x\n", pl.TypeError, "an attribute of box", "<wrong>:2",
                     arguments=(self.x, type("Box", (), {"value": 0})()))
+        self.expect("def f(x, box):\n    while x > 1:\n        box.value += 1\n        x = x - box.value\n    return x\n", pl.TypeError, "an attribute of box",
+                    "<wrong>:2", arguments=(self.x, type("Box", (), {"value": 0})()))
         self.expect("def f(x, box):\n    if x > 1:\n        box['a'][0] = x\n    return x\n", pl.TypeError, "box['a'][...] is assigned to",
                     "<wrong>:3", arguments=(self.x, {"a": pl.ones(2)}))
         self.expect("kept = []\ndef f(x):\n    for row in x:\n        kept.append(row)\n    return x\n", pl.TypeError, "kept is a list",

@@ -190,6 +190,8 @@ class _Watch:
                 continue
             new = now[len(before):]
             is_cache = not isinstance(value, (list, set, collections.deque)) and all(a is b for a, b in zip(now, before))
+            if not isinstance(value, dict):  # an attribute that hides one of the class is no new value
+                is_cache = is_cache and not any(hasattr(type(value), name) for name in new[::2])
             if is_cache and not any(isinstance(leaf, Tensor) for each in new for leaf in _spread(each)[0]):
                 continue
             kind = type(value).__name__
