@@ -160,6 +160,22 @@ class ChangingBodies(unittest.TestCase):
         pl.random.seed(3)
         self.expect_same(history(drawing, pl.jit, INPUTS), eager)
 
+    def test_later_calls_draw_once_a_step(self):
+        def drawing(c):
+            def body(q, v):
+                c.n = 1 - c.n  # after two steps as before: the state of the first call comes again
+                return q + v * pl.random.normal(()), None
+
+            return lambda x: pl.scan(body, pl.tensor(0.0), x[:2])[0]
+
+        eager, jitted = drawing(Counter()), pl.jit(drawing(Counter()))
+        jitted(INPUTS[0])  # the first call finds that the body changes state when it has been recorded
+        for seed, x in enumerate(INPUTS):
+            pl.random.seed(seed)
+            expected = float(eager(x))
+            pl.random.seed(seed)
+            self.assertAlmostEqual(float(jitted(x)), expected, places=5)
+
     def test_custom_rules_say_so(self):
         counter = Counter()
 

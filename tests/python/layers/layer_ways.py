@@ -3,6 +3,7 @@
 import numpy as np
 import plait as pl
 import torch
+from plait.inside.trees.buffers import of_structure
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.testing._internal.common_modules import module_db
 
@@ -139,8 +140,9 @@ def in_all_ways(make, call, arguments, accuracy=1e-11, second=True):
         for sample, one in enumerate(alone):
             close(leaf[sample].numpy(), one[place].numpy(), f"vmap: result {place} of layer {sample}", 1e-10)
     if second:
-        way = directions((layer, arguments), 5)
-        tangent = pl.tree.structure((layer, arguments)).unflatten(way)
+        structure = pl.tree.structure((layer, arguments))
+        way = [None if is_buffer else each for each, is_buffer in zip(directions((layer, arguments), 5), of_structure(structure))]
+        tangent = structure.unflatten(way)
         _, found = pl.jvp(lambda both: gradient(*both), ((layer, arguments),), (tangent,))
         step = 1e-5
         ahead, behind = (gradient(*moved((layer, arguments), way, sign * step)) for sign in (1, -1))

@@ -128,7 +128,7 @@ class _Run:
         c["t"] = _core.where(is_first, _core.minimum(1.0, 1 / _core.sum(_core.absolute(c["gradient"]))) * self._lr, self._lr)
         c["prev_flat_grad"], c["prev_loss"] = c["gradient"], c["loss"]
         slope = _dot(c["gradient"], c["d"])
-        return cond(slope > -self._tolerance_change, lambda: {**c, "is_done": _core.ones((), dtype=_core.bool)}, lambda: self._moved(c, slope))
+        return cond(slope > -self._tolerance_change, lambda: {**c, "is_done": _core.ones((), dtype=_core.bool)}, lambda: self._moved(dict(c), slope))
 
     def _remember(self, c, is_first):
         """Adds the last step and the change of the gradient to the history, unless the curvature is not positive."""

@@ -86,7 +86,7 @@ class _Begun:
         leaves, structure = flatten(self.tree)
         if structure.paths != self._paths:
             return []
-        return [self.leaves[place] for place, leaf in zip(self.once.places, leaves) if self._is_buffer[place] and leaf is not self._begun[place]]
+        return [self._given[place] for place, leaf in zip(self.once.places, leaves) if self._is_buffer[place] and leaf is not self._begun[place]]
 
     def spread(self, found):
         """The results for all followed tensors, at all their places, and None for buffers."""
