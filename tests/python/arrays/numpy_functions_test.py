@@ -203,6 +203,35 @@ class Elementwise(unittest.TestCase):
         with self.assertRaisesRegex(pl.TypeError, "numpy.add.*differentiated"):
             pl.grad(lambda x: np.sum(np.add(x, x, out=np.zeros(3))))(x)
 
+    def test_ufunc_at(self):
+        x, total = pl.ones(2), np.zeros(2)
+        for of, hint in [(np.add, r"x\.at\[index\]\.add\(value\)"), (np.subtract, r"x\.at\[index\]\.add\(-value\)"),
+                         (np.maximum, r"x\.at\[index\]\.max\(value\)"), (np.hypot, r"x\.at\[index\]\.set\(value\)")]:
+            for write in of.at, pl.jit(lambda x, *rest: of.at(x, *rest)):
+                with self.subTest(of), self.assertRaisesRegex(pl.TypeError, f"(?s){of.__name__}.at: NumPy cannot write into a tensor.*{hint}"):
+                    write(x, [0], 1)
+        with self.assertRaisesRegex(pl.TypeError, "negative.at"):
+            np.negative.at(x, [0])
+        np.testing.assert_array_equal(x, [1, 1])
+        np.add.at(total, [0, 0], x)
+        np.testing.assert_array_equal(total, [2, 0])
+
+    def test_ufunc_methods(self):
+        array = np.array([[1.0, 2.0], [3.0, 5.0]])
+        x = pl.asarray(array)
+        for function in (lambda x: np.add.reduce(x), lambda x: np.add.reduce(x, axis=(0, 1), keepdims=True), lambda x: np.subtract.reduce(x),
+                         lambda x: np.add.reduce(x, initial=3.0), lambda x: np.maximum.reduce(x, 1, initial=4.0, where=array > 1),
+                         lambda x: np.add.reduce(x, dtype="f4"), lambda x: np.add.accumulate(x, 1), lambda x: np.maximum.accumulate(x),
+                         lambda x: np.multiply.outer(x, x), lambda x: np.add.reduceat(x, [0, 1], 1), lambda x: np.add.reduce(x, out=np.zeros(2))):
+            np.testing.assert_array_equal(function(x), function(array))
+        for write in (lambda x: np.add.reduce(array, out=x), lambda x: np.add.accumulate(array, out=x),
+                      lambda x: np.add.reduceat(array, [0, 1], out=x), lambda x: np.modf(array, out=(None, x))):
+            with self.assertRaisesRegex(pl.TypeError, "write into a tensor"):
+                write(x)
+        for function in (lambda x: np.add.reduce(x, initial=3.0), lambda x: np.multiply.outer(x, x), lambda x: np.add.reduceat(x, [0])):
+            with self.assertRaisesRegex(pl.TypeError, "differentiated"):
+                pl.grad(lambda x: np.sum(function(x)))(x)
+
 
 class Refused(unittest.TestCase):
     def test_what_would_cut_a_derivative(self):

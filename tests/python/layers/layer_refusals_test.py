@@ -98,6 +98,9 @@ REFUSED = [
         ((2, None, 1.0), "output_ratio is 1.0, expected one number or"), ((2, None, (0.5,)), "output_ratio is"))],
     *[(f"{kind}{n}d", arguments, {}, text) for kind in ("BatchNorm", "InstanceNorm") for n in (1, 2, 3) for arguments, text in (
         ((-1,), "num_features is -1"), ((3, NAN), "eps is nan"), ((3, 1e-5, 0.1, 1), "affine is 1, expected True or False"))],
+    *[(name, (3,), {"momentum": momentum}, f"momentum is {momentum}, expected a number, from 0 to 1")
+      for name in ("BatchNorm1d", "BatchNorm2d", "InstanceNorm1d") for momentum in (2.0, -0.1)],
+    *[("Flatten", dims, {}, f"start_dim is {dims[0]} and end_dim is {dims[1]}, expected the first") for dims in ((3, 1), (-1, -2))],
     ("SyncBatchNorm", (-1,), {}, "num_features is -1"),
     ("LayerNorm", (-3,), {}, "normalized_shape is -3"),
     ("LayerNorm", (3, NAN), {}, "eps is nan"),
@@ -164,6 +167,12 @@ CALLS = [
                            ([1], r"target is \[1\] for the input \[2, 4\]"), ([1.0, 2.0], r"targets are f32\[2\], expected classes from 0 to 9"))],
     (lambda: pl.jit(adaptive())(pl.ones((2, 4)), pl.tensor([-1, 2])), "targets are negative somewhere"),
 ]
+
+
+for _name in "RNN", "GRU", "LSTM":
+    for _lengths in [5, 3], [-1, 2]:
+        CALLS.append((lambda name=_name, lengths=_lengths: getattr(nn, name)(2, 3)(pl.ones((4, 2, 2)), lengths=pl.tensor(lengths)),
+                      rf"nn.{_name}: lengths are .*, expected numbers from 0 to the 4 steps"))
 
 
 class Refusals(unittest.TestCase):

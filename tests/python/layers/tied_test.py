@@ -96,6 +96,23 @@ class Frozen(unittest.TestCase):
             self.assertEqual(list(gradients(layer)), ["bias"])
 
 
+    def test_tied_weights_are_frozen_together(self):
+        """As in PyTorch, whose requires_grad belongs to the tensor."""
+        model = Tied()
+        model.mask = nn.Buffer(pl.ones(2))
+        for pattern in "embed.*", "*d.weight":
+            frozen = nn.freeze(model, pattern)
+            self.assertEqual(list(nn.state(frozen, buffers=False, frozen=False)), ["head.bias"])
+            optimizer = pl.optim.SGD(frozen, lr=0.1)
+            gradient = pl.grad(lambda model: pl.sum(model(pl.tensor([1, 2]))))(frozen)
+            trained, _ = optimizer.update(frozen, gradient)
+            self.assertTrue(is_tied(trained))
+            np.testing.assert_array_equal(trained.head.weight, model.head.weight)
+            again = nn.unfreeze(frozen, "head.weight")
+            self.assertEqual(list(nn.state(again, buffers=False, frozen=False)), ["embed.weight", "head.weight", "head.bias"])
+        self.assertEqual(len(nn.state(model, frozen=False)), 4)
+
+
 class Assignments(unittest.TestCase):
     def test_lost_ones_are_refused(self):
         def assigned(w):

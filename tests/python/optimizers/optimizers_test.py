@@ -177,6 +177,10 @@ class Groups(unittest.TestCase):
                 (lambda: pl.optim.Muon({"b": pl.ones(3)}), pl.ShapeError, r"Muon: b is \[3\], expected a matrix"),
                 (lambda: pl.optim.Muon(model, adjust_lr_fn="x"), pl.ValueError, "Muon: adjust_lr_fn is 'x'"),
                 (lambda: pl.optim.SGD(model, momentum=0.9, dampening=0.5, nesterov=True), pl.ValueError, "nesterov needs a dampening of 0"),
+                (lambda: pl.optim.SGD(model, momentum=1.5), pl.ValueError, "SGD: momentum is 1.5, expected a number: from 0 to 1"),
+                (lambda: pl.optim.RMSprop(model, momentum=-1.0), pl.ValueError, "RMSprop: momentum is -1.0"),
+                (lambda: pl.optim.RMSprop(model, alpha=-1.0), pl.ValueError, "RMSprop: alpha is -1.0, expected a number: from 0 to below 1"),
+                (lambda: pl.optim.RMSprop(model, alpha=1.0), pl.ValueError, "RMSprop: alpha is 1.0"),
                 (lambda: pl.optim.SGD(model, lr="fast"), pl.ValueError, "SGD: lr is 'fast', expected a number: 0 or more, or a schedule")):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

@@ -256,11 +256,35 @@ class Slices(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "optim.microbatches: n is 0"):
             optim.microbatches(0)
 
+    def test_microbatches_of_other_weights(self):
+        """Means over elements that are not spread evenly: those of the whole batch, also where a slice has none."""
+        x, classes = pl.random.normal(pl.random.key(3), (6, 3)), pl.tensor([1.0, 5.0, 0.5])
+        model, y = pl.nn.Linear(3, 3, key=pl.random.key(4)), pl.tensor([2, -100, -100, -100, 0, 1])
+        for weights, count in [(None, lambda model, x, y: pl.sum(y != -100)),
+                               (classes, lambda model, x, y: pl.sum(pl.where(y == -100, 0.0, classes[pl.maximum(y, 0)])))]:
+            def loss(model, x, y):
+                number = pl.cross_entropy(model(x), y, weight=weights)
+                return number, number * 2
+
+            step = pl.value_and_grad(loss, has_aux=True)
+            sliced = optim.microbatches(3, weight=count)(step)
+            (number, aux), gradient = step(model, x, y)
+            for run in sliced, pl.jit(sliced):
+                (own, own_aux), own_gradient = run(model, x, y)
+                for a, b in [(own, number), (own_aux, aux), (own_gradient.weight, gradient.weight), (own_gradient.bias, gradient.bias)]:
+                    np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        for weight in 3, lambda model, x: x, lambda model, x: pl.any(x > 0):
+            with self.assertRaisesRegex(pl.TypeError, "optim.microbatches: .*weight.*expected"):
+                optim.microbatches(2, weight=weight)(pl.value_and_grad(lambda model, x: pl.mean(model(x))))(model, x)
+
 
 class BadInput(unittest.TestCase):
     def test_numbers(self):
         for make, words in ((lambda: optim.adam(0.1, b1=1.0), "optim.scale_by_adam: b1 is 1.0, expected a number: from 0 to below 1"),
                             (lambda: optim.adam(0.1, eps=-1.0), "optim.scale_by_adam: eps is -1.0"),
+                            (lambda: optim.trace(1.5), "optim.trace: decay is 1.5, expected a number: from 0 to 1"),
+                            *((lambda name=name: getattr(optim, name)(-1e-3), "optim.scale_by_learning_rate: learning_rate is -0.001, expected a number: 0 or")
+                              for name in ("adam", "adamw", "sgd", "lion", "rmsprop", "lamb", "novograd", "radam")),
                             (lambda: optim.sgd("fast"), "optim.scale_by_learning_rate: learning_rate is 'fast', expected a number"),
                             (lambda: optim.clip(-1.0), "optim.clip: max_delta is -1.0"),
                             (lambda: optim.MultiSteps(optim.sgd(0.1), 0), "optim.MultiSteps: every_k_schedule is 0"),

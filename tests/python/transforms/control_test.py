@@ -141,6 +141,22 @@ class Control(unittest.TestCase):
                     except (pl.Error, TypeError):
                         pass
 
+    def test_none_is_a_tree_without_leaves(self):
+        """As in JAX: what is stacked, or the carry, may be None."""
+        x = pl.tensor(2.0)
+        for way in (lambda f: f), pl.jit:
+            last, all_of = way(lambda x: pl.scan(lambda carry, none: (carry * 2, carry), x, None, length=3))(x)
+            np.testing.assert_array_equal((last, *all_of), [16, 2, 4, 8])
+            last, all_of = way(lambda x: pl.scan(lambda none, each: (None, each * x), None, pl.arange(3)))(x)
+            self.assertIsNone(last)
+            np.testing.assert_array_equal(all_of, [0, 2, 4])
+            self.assertIsNone(way(lambda n: pl.for_loop(0, n, lambda i, none: None, None))(pl.tensor(3)))
+            self.assertIsNone(way(lambda: pl.while_loop(lambda none: False, lambda none: None, None))())
+            np.testing.assert_array_equal(way(lambda x: pl.cond(x > 1, lambda none: x, lambda none: -x, None))(x), 2)
+            for begin, end in (None, x), ((), x), ({"a": x, "b": x}, {"b": x, "a": x}), ((x, x), [x, x]):
+                with self.subTest(end), self.assertRaisesRegex(pl.TypeError, "the carry is the tree .* after a step"):
+                    way(lambda: pl.scan(lambda none, each: (end, each), begin, pl.arange(3)))()
+
     def test_sizes_change(self):
         def primes(x):
             """The sieve of Eratosthenes, with a carry that becomes shorter."""

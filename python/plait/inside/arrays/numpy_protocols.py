@@ -75,11 +75,17 @@ def _array_function(self, function, types, arguments, keywords):
     return function(*_with_arrays(arguments), **_with_arrays(keywords))
 
 
+_UPDATES = {"add": "add(value)", "subtract": "add(-value)", "multiply": "multiply(value)", "maximum": "max(value)", "minimum": "min(value)"}
+
+
 def _array_ufunc(self, function, method, *inputs, out=None, **keywords):
     is_other = [not isinstance(each, (*_OPERANDS, np.ndarray, np.generic)) for each in inputs]
     if any(is_other):
         return NotImplemented
     name, ours = function.__name__, None
+    if method == "at" and isinstance(inputs[0], Tensor):
+        raise errors.TypeError.with_hint(f"numpy.{name}.at: NumPy cannot write into a tensor",
+                                         f"x = x.at[index].{_UPDATES.get(name, 'set(value)')} makes a new tensor")
     if method == "__call__" and not keywords:
         ours = _table.ufuncs().get(name)
     elif method == "reduce":
@@ -87,8 +93,11 @@ def _array_ufunc(self, function, method, *inputs, out=None, **keywords):
     elif method == "accumulate":
         ours, keywords = _table.RUNNING.get(name), {"axis": 0} | keywords
     is_followed = _are_followed(inputs)
+    is_symbolic = is_followed or any(x.is_traced for x in _tensors_in(inputs))
+    if method != "__call__" and not is_symbolic and not keywords.keys() <= {"axis", "keepdims"}:
+        ours = None  # NumPy has the other parameters
     is_assigned = out is not None and len(out) == 1 and out[0] is inputs[0]  # array += x
-    if out is None or (is_assigned and not isinstance(out[0], Tensor) and (is_followed or any(x.is_traced for x in _tensors_in(inputs)))):
+    if out is None or (is_assigned and not isinstance(out[0], Tensor) and is_symbolic):
         if ours is not None:
             return ours(*inputs) if method == "__call__" else _ours(ours, f"{name}.{method}", inputs, keywords)
     elif any(isinstance(each, Tensor) for each in out):

@@ -1,7 +1,7 @@
 """Normalisation with running statistics, which are buffers: in training, a call assigns new ones to the layer."""
 
 from plait import _core, errors
-from plait.inside.layers.checks import expect_dimensions, flag, is_empty, name_of, number, whole
+from plait.inside.layers.checks import expect_dimensions, flag, is_empty, name_of, number, probability, whole
 from plait.inside.layers.normalization import affine_weights
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module
@@ -12,7 +12,7 @@ class _WithStatistics(Module):
 
     def _set(self, num_features, eps, momentum, affine, track_running_stats, bias, dtype):
         self.num_features, self.eps = whole(self, "num_features", num_features), number(self, "eps", eps, 0)
-        self.momentum = None if momentum is None else number(self, "momentum", momentum)
+        self.momentum = None if momentum is None else probability(self, "momentum", momentum, "a number")
         self.affine, self.track_running_stats = flag(self, "affine", affine), flag(self, "track_running_stats", track_running_stats)
         self._make_weights(bias, dtype)
 

@@ -58,9 +58,9 @@ def positive(layer, name, value):
     return value
 
 
-def probability(layer, name, value):
+def probability(layer, name, value, kind="a probability"):
     if not 0 <= number(layer, name, value) <= 1:
-        raise errors.ValueError(f"{name_of(layer)}: {name} is {value}, expected a probability, from 0 to 1")
+        raise errors.ValueError(f"{name_of(layer)}: {name} is {value}, expected {kind}, from 0 to 1")
     return value
 
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from plait import _core, errors
 from plait.inside.arrays.dtype_info import result_type
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import in_words
 from plait.inside.layers.checks import MOST_LAYERS, probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.first_weights import drawn, uniform_weights
+from plait.inside.optimizers.numbers import is_known
 from plait.inside.transforms.control import scan
 from plait.inside.trees.module import Module, attribute_of
 
@@ -236,6 +238,9 @@ class _Layers(Module):
         lengths = asarray(lengths)
         if x.ndim != 3 or lengths.ndim != 1 or lengths.dtype.kind != "integer":
             raise errors.ValueError(f"nn.{type(self).__name__}: lengths is {_shown(lengths)}, expected one integer for each sequence of a batch")
+        outside = _core.any((lengths < 0) | (lengths > x.shape[0]))
+        if is_known(outside) and outside.item():
+            raise errors.ValueError(f"nn.{type(self).__name__}: lengths are {in_words(lengths.tolist())}, expected numbers from 0 to the {x.shape[0]} steps")
         return (_core.iota(x.shape[0])[:, None] < lengths)[..., None]
 
     def _scanned(self, weights, x, states, within, key):

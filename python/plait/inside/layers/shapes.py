@@ -14,6 +14,8 @@ class Flatten(Module):
 
     def __init__(self, start_dim=1, end_dim=-1):
         self.start_dim, self.end_dim = whole(self, "start_dim", start_dim, -64), whole(self, "end_dim", end_dim, -64)
+        if (self.start_dim < 0) == (self.end_dim < 0) and self.start_dim > self.end_dim:
+            raise errors.ValueError(f"nn.Flatten: start_dim is {start_dim} and end_dim is {end_dim}, expected the first dimension before the last one")
 
     def __call__(self, input):
         return _core.flatten(input, self.start_dim, self.end_dim)

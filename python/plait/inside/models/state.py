@@ -45,6 +45,8 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     expect_distinct("nn.load_state", structure.paths)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
     given, wanted = _renamed(_expect_state(state), rename), dict(zip(structure.paths, leaves))
+    chosen("nn.load_state: missing", missing, structure.paths, "name of the model")
+    chosen("nn.load_state: superfluous", superfluous, list(given), "name of the state")
     tied = _tied_names(structure.paths, leaves)
     absent = [name for name in wanted if not any(each in given for each in tied[name]) and not matches(name, missing)]
     further = [name for name in given if name not in wanted and not matches(name, superfluous)]
@@ -159,7 +161,8 @@ def _mismatch(wanted, given, absent, further, shapes):
 def freeze(model, *patterns):
     """The model whose weights with names that match one of the patterns are frozen: no gradient is computed for them, and
     an optimizer that is made of the model has no state for them. One that was made before goes on with the others, and keeps
-    what it has for the frozen ones until they are trained again. Without patterns all are.
+    what it has for the frozen ones until they are trained again. Without patterns all are. A tensor at several places (tied
+    weights) is frozen at all of them.
 
     >>> model = plait.nn.Sequential(plait.nn.Linear(2, 2), plait.nn.Linear(2, 1))
     >>> model = plait.nn.freeze(model, "0.*")
@@ -172,7 +175,7 @@ def freeze(model, *patterns):
 
 def unfreeze(model, *patterns):
     """The model whose weights with names that match one of the patterns are trained again; without patterns all. Buffers stay
-    buffers.
+    buffers. A tensor at several places (tied weights) is trained again at all of them.
 
     >>> layer = plait.nn.unfreeze(plait.nn.freeze(plait.nn.Linear(2, 1)), "weight")
     >>> gradient = plait.grad(lambda layer: plait.sum(layer(plait.ones((1, 2)))))(layer)
@@ -184,8 +187,10 @@ def unfreeze(model, *patterns):
 
 def _marked(what, model, patterns, change):
     made = copy_of(model)
-    by_owner = {}
-    for path in chosen(f"nn.{what}", as_patterns(f"nn.{what}", patterns or "*"), flatten(made)[1].paths):
+    leaves, structure = flatten(made)
+    tied, by_owner = _tied_names(structure.paths, leaves), {}
+    named = chosen(f"nn.{what}", as_patterns(f"nn.{what}", patterns or "*"), structure.paths)
+    for path in dict.fromkeys(each for path in named for each in tied[path]):
         owner, name = owner_of(what, made, path)
         by_owner.setdefault(id(owner), (owner, []))[1].append(name)
     for owner, names in by_owner.values():

@@ -8,14 +8,14 @@ from plait.inside.trees.patterns import as_patterns, chosen, matches
 
 INF = float("inf")
 LIMITS = {"betas": (0.0, 1.0), "alpha": (-INF, INF), "dampening": (-INF, INF), "t0": (-INF, INF), "ns_coefficients": (-INF, INF),
-          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE)}  # of the others: 0 or more
+          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE), "momentum": (0.0, ABOVE_ONE), "RMSprop: alpha": (0.0, 1.0)}  # of the others: 0 or more
 LENGTHS = {"betas": 2, "etas": 2, "step_sizes": 2, "ns_coefficients": 3}  # of what is several numbers
 STATIC = ("params", "ns_steps")  # integers that are part of the structure
 
 
 def as_numbers(what, name, value, lengths=LENGTHS):
     """The value of an attribute that has a number, or several, as tensors and schedules."""
-    limits = LIMITS.get(name, (0.0, INF))
+    limits = LIMITS.get(f"{what}: {name}", LIMITS.get(name, (0.0, INF)))
     if name not in lengths:
         return number(f"{what}: {name}", value, *limits)
     if not isinstance(value, (list, tuple)) or len(value) != lengths[name]:

@@ -18,7 +18,7 @@ def number(what, value, least=0.0, below=math.inf):
     ValueError if a number that is known is not in [least, below)."""
     if is_schedule(value):
         return value
-    if isinstance(value, _core.Tensor) and tuple(value.shape) == () and not _is_known(value):
+    if isinstance(value, _core.Tensor) and tuple(value.shape) == () and not is_known(value):
         return _core.astype(value, _core.f64)
     given = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
@@ -48,7 +48,7 @@ def pair(what, value, form="two numbers"):
     return value
 
 
-def _is_known(value):
+def is_known(value):
     """False of tensors that are recorded or batched."""
     if value.is_traced:
         return False

@@ -1,7 +1,8 @@
 """Transformations that accumulate updates over steps."""
 
 from plait import _core, errors
-from plait.inside.transformations.transformation import ANY, DECAY, PerWeight
+from plait.inside.optimizers.numbers import ABOVE_ONE
+from plait.inside.transformations.transformation import DECAY, Limits, PerWeight
 
 
 class trace(PerWeight):  # noqa: N801: optax's names
@@ -13,7 +14,7 @@ class trace(PerWeight):  # noqa: N801: optax's names
     [ 1.9 -3.8] : f32[2]
     """
 
-    decay: ANY
+    decay: Limits(0.0, ABOVE_ONE)
     nesterov: bool = False
     accumulator_dtype: object = None
     _kept = ("trace",)

@@ -37,7 +37,7 @@ class _scale_by_learning_rate(PerWeight):  # noqa: N801
     def __init__(self, learning_rate, flip_sign):
         self.learning_rate, self.flip_sign = learning_rate, flip_sign
 
-    learning_rate: ANY
+    learning_rate: POSITIVE
 
     def _one(self, n, update):
         return (-n.learning_rate if self.flip_sign else n.learning_rate) * update

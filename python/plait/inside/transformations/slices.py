@@ -1,12 +1,14 @@
 """A step over slices of a batch."""
 
 from plait import _core, errors
+from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import in_words
 from plait.inside.transformations.transformation import wide
 from plait.inside.transforms.control import scan
 from plait.tree import flatten, map as map_tree
 
 
-def microbatches(n, *, changes_model=False):
+def microbatches(n, *, changes_model=False, weight=None):
     """Makes a function of a model and a batch, such as value_and_grad(loss), run over n slices of the batch one after another, along the
     first axis of all arguments but the first. The result is the mean over the slices: for a loss that is a mean, that of the whole batch.
     A random key among the arguments is split, into one for each slice.
@@ -18,32 +20,50 @@ def microbatches(n, *, changes_model=False):
     >>> x = plait.tensor([1.0, 2.0, 3.0, 4.0])
     >>> plait.optim.microbatches(2)(plait.value_and_grad(loss))(plait.tensor(1.0), x)
     (7.5 : f32[], 15. : f32[])
+
+    `weight`, a function of the same arguments, gives the weight of a slice in the mean; slices of weight 0 are left out. A loss that is the
+    mean over some elements of the batch, or a weighted one, needs it, since slices count equally otherwise: with an ignore_index the number of
+    the other targets, with weights of classes their sum over the targets, plait.sum(weights[y]).
+
+    >>> loss = lambda w, x, y: plait.nn.cross_entropy(w * x, y, ignore_index=-1)
+    >>> count = lambda w, x, y: plait.sum(y != -1)
+    >>> step = plait.optim.microbatches(2, weight=count)(plait.value_and_grad(loss))
+    >>> number, gradient = step(plait.tensor(1.0), plait.ones((4, 2)), plait.tensor([0, 1, 1, -1]))
+    >>> number
+    0.6931472 : f32[]
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise errors.ValueError(f"optim.microbatches: n is {n!r}, expected an integer: 1 or more")
+    if weight is not None and not callable(weight):
+        raise errors.TypeError.with_hint(f"optim.microbatches: weight is {in_words(weight)}, expected a function of the arguments of a slice",
+                                         "weight=lambda model, x, y: plait.sum(y != -100)")
 
     def of(function):
         def run(model, *batch, **named):
             def called(model, slices):
                 batch, named = slices
+                share = _EQUAL if weight is None else _weight_of(weight(model, *batch, **named))
                 result = function(model, *batch, **named)
-                return _parted(result) if changes_model else (model, result)
+                model, result = _parted(result) if changes_model else (model, result)
+                return model, _as_sums(result, share), asarray(share)
 
             slices = map_tree(lambda x: _sliced(x, n), (batch, named))
-            model, result = called(model, map_tree(lambda x: x[0], slices))
-            total = _as_sums(result)
+            model, total, weights = called(model, map_tree(lambda x: x[0], slices))
             if n > 1:
                 def step(carry, each):
-                    model, result = called(carry[0], each)
-                    return (model, map_tree(_core.add, carry[1], _as_sums(result))), ()
+                    model, result, share = called(carry[0], each)
+                    return (model, map_tree(_core.add, carry[1], result), carry[2] + share), ()
 
-                (model, total), _ = scan(step, (model, total), map_tree(lambda x: x[1:], slices))
-            means = map_tree(lambda total: total / n, total)
+                (model, total, weights), _ = scan(step, (model, total, weights), map_tree(lambda x: x[1:], slices))
+            means = map_tree(lambda total: total / (n if weight is None else _core.astype(weights, total.dtype)), total)
             return ((means[0], model), means[1]) if changes_model else means
 
         return run
 
     return of
+
+
+_EQUAL = 1  # the weight of each slice if no other is asked for
 
 
 def _parted(result):
@@ -56,13 +76,27 @@ def _parted(result):
     return model, (number, gradients)
 
 
-def _as_sums(result):
+def _weight_of(share):
+    share = asarray(share)
+    if share.ndim or share.dtype.kind not in ("integer", "floating"):
+        raise errors.TypeError.with_hint(f"optim.microbatches: the weight of a slice is {share.dtype.name}{list(share.shape)}, expected one number",
+                                         "weight=lambda model, x, y: plait.sum(y != -100)")
+    return share
+
+
+def _as_sums(result, share):
+    """The summands of the mean."""
     for path, leaf in zip(flatten(result)[1].paths, flatten(result)[0]):
         if leaf.dtype.kind not in ("floating", "complex"):
             raise errors.TypeError.with_hint(f"optim.microbatches: the result {path!r} is {leaf.dtype.name}, which has no mean",
                                              "return a floating tensor, plait.astype(count, plait.f32); or, of a loss that returns the model that it has "
                                              "changed, set changes_model")
-    return map_tree(lambda leaf: _core.astype(leaf, wide(leaf.dtype)), result)
+
+    def summand(leaf):
+        leaf = _core.astype(leaf, wide(leaf.dtype))
+        return leaf if share is _EQUAL else _core.where(share == 0, 0, leaf * _core.astype(share, leaf.dtype))
+
+    return map_tree(summand, result)
 
 
 def _sliced(x, n):

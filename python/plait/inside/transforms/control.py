@@ -153,6 +153,8 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
             result = pair_of(body(before.tree, each.tree), "scan: expected a body that returns (carry, output)")
             for handed in before, each:
                 handed.expect_unchanged("scan", result)
+            if results.structure is None:
+                _expect_carry(carry_structure, result[0])
             leaves = results.leaves(tuple(result))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
@@ -175,6 +177,12 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         return results.tree(carry.spread(given[:count]) + given[count:])
 
     return _with_tied(loop, carries, initial)
+
+
+def _expect_carry(before, carry):
+    after = _results(carry)[1]
+    if after != before:
+        raise errors.TypeError.with_hint(f"scan: the carry is the tree {before}, but {after} after a step", "begin with the tree that a step returns")
 
 
 class _ComeApart(BaseException):

@@ -215,7 +215,7 @@ class Handed:
         return self._structure._is_of(self.tree, self._leaves)
 
     def _lost(self, result):
-        if self.is_unchanged():
+        if self.tree is None or self.is_unchanged():
             return
         nodes, leaves = {id(node) for node in _nodes(result)}, {id(leaf) for leaf in _core._flatten(result)[0]}
         for change in _changed(self.tree, self._structure.unflatten(self._leaves), ()):
