@@ -18,7 +18,7 @@ from . import ArrayLike, DTypeLike, Device, Size, Tensor
 '''
 
 
-PLACE_OF_METHODS = "    # What is made from functions is written here by python/stubs.py."
+PLACE_OF_METHODS = "    # Methods made from functions are written here by python/stubs.py."
 
 
 def text_of_parameter(parameter):

@@ -27,18 +27,27 @@ INSIDE = re.compile(r"plait/[a-z]+/inside/")
 
 MOST_FILES_IN_A_FOLDER = 30
 
-# What scopes set on a thread is in plait/core/ambient.h. Other thread-local variables are caches of a thread, and what
-# runs a thread or belongs to it; they are in these files.
+# State set by scopes on a thread is in plait/core/ambient.h. Other thread-local variables are caches of a thread, or belong
+# to it; they are in these files, for these reasons.
 AMBIENT = "plait/core/ambient.h"
 OF_A_THREAD = {
-    "plait/core/error.cpp", "plait/core/location.cpp", "plait/core/log.cpp",
-    "plait/core/inside/system/interruption.cpp", "plait/core/system/deep_stack.cpp", "plait/core/system/thread_team.cpp",
-    "plait/ir/value.cpp",
-    "plait/tensor/apply.cpp", "plait/tensor/memory/memory.cpp", "plait/tensor/tracing/derivation.cpp",
-    "plait/transform/autocast.cpp", "plait/transform/programs.cpp",
-    "plait/transform/inside/derivatives/derived_cache.cpp", "plait/transform/inside/derivatives/linear_function.cpp",
-    "plait/transform/inside/derivatives/tangents.cpp",
-    "plait/cpu/inside/codegen/llvm_code.cpp",
+    "plait/core/error.cpp": "counts the errors that this thread has shown",
+    "plait/core/location.cpp": "caches which return addresses are in users' code, without a lock",
+    "plait/core/log.cpp": "is set while a sink runs, so that what it logs is not passed to it again",
+    "plait/core/inside/system/interruption.cpp": "the time when this thread asked for interruptions last",
+    "plait/core/system/deep_stack.cpp": "the limits of the stack that this thread runs on",
+    "plait/core/system/thread_team.cpp": "the part that this thread has in its team",
+    "plait/ir/value.cpp": "the values that this thread is about to free, so that freeing does not recurse",
+    "plait/tensor/apply.cpp": "caches inferred types, without a lock",
+    "plait/tensor/memory/memory.cpp": "caches small blocks, without a lock",
+    "plait/tensor/tracing/derivation.cpp": "the nodes that this thread is about to free, so that freeing does not recurse",
+    "plait/transform/autocast.cpp": "interns the names of operations, without a lock",
+    "plait/transform/programs.cpp": "caches programs with tapes; their functions are made on this thread",
+    "plait/transform/inside/derivatives/derived_cache.cpp": "caches derivatives of functions, without a lock",
+    "plait/transform/inside/derivatives/linear_function.cpp": "caches recorded tangents, without a lock",
+    "plait/transform/inside/derivatives/tangents.cpp": "caches sums of records, without a lock",
+    "plait/cpu/inside/codegen/llvm_code.cpp": "the code that this thread emits, for the operators of its lanes",
+    "python/bindings/errors/errors.cpp": "the C++ exception that passes through Python on this thread",
 }
 
 # A unit is a source and its header. At most this many units may include each other in a cycle.
@@ -205,10 +214,13 @@ def handle_problems():
 
 
 def thread_problems():
-    for file in sorted(path for end in ("h", "inl", "cpp") for path in (ROOT / "plait").rglob(f"*.{end}")):
-        name = str(file.relative_to(ROOT))
-        if name != AMBIENT and name not in OF_A_THREAD and "thread_local" in file.read_text(encoding="utf-8"):
-            yield f"{name}: what a scope sets on its thread is a member of {AMBIENT}; a cache is listed in scripts/check_rooms.py"
+    folders = [ROOT / "plait", ROOT / "python" / "bindings"]
+    files = sorted(path for folder in folders for end in ("h", "inl", "cpp") for path in folder.rglob(f"*.{end}"))
+    named = {str(file.relative_to(ROOT)) for file in files if "thread_local" in file.read_text(encoding="utf-8")}
+    for name in sorted(named - {AMBIENT} - set(OF_A_THREAD)):
+        yield f"{name}: what a scope sets on its thread is a member of {AMBIENT}; a cache is listed in scripts/check_rooms.py"
+    for name in sorted(set(OF_A_THREAD) - named):
+        yield f"{name}: listed in scripts/check_rooms.py, but has no thread-local variable"
 
 
 def main():

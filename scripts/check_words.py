@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the words of comments, text literals and documents: phrases that docs/glossary.md replaces by the field's terms
-must not appear. Names in code are not checked."""
+must not appear, and comments must not begin with What, Of or Whether. Names in code are not checked."""
 
 import bisect
 import io
@@ -80,10 +80,31 @@ def findings(file):
             yield bisect.bisect_right(begins, found.start()), found.group(), better
 
 
+# A comment that begins like this is no sentence: begin with the verb, or with the noun of the field.
+BEGINNING = re.compile(r'^(.*\s)?(?:(?://|#|/\*) |[rf]?""")(What|Of|Whether)\b')
+COMMENT = re.compile(r"^\s*(?://|#)")
+
+
+def poor_beginnings(text):
+    """(line, word) for each comment and docstring that begins with a word of BEGINNING; a line that continues one does not begin."""
+    is_in_comment = False
+    for number, line in enumerate(text.split("\n"), 1):
+        found = BEGINNING.match(line)
+        is_comment = bool(COMMENT.match(line))
+        if found and not (is_comment and is_in_comment):
+            yield number, found.group(2)
+        is_in_comment = is_comment
+
+
 def files():
     for folder in FOLDERS:
         yield from sorted(file for kind in ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.md") for file in (ROOT / folder).rglob(kind))
     yield from (ROOT / page for page in PAGES)
+
+
+def commented_files():
+    kinds = ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.sh", "*.cmake", "*.txt")
+    return sorted(file for folder in (*FOLDERS, "cmake") for kind in kinds for file in (ROOT / folder).rglob(kind))
 
 
 def main():
@@ -93,6 +114,10 @@ def main():
     for file in checked:
         for number, phrase, better in findings(file):
             print(f'{names[file]}:{number}: "{phrase}": {better} (docs/glossary.md)')
+            count += 1
+    for file in commented_files():
+        for number, word in poor_beginnings(file.read_text(encoding="utf-8")):
+            print(f'{file.relative_to(ROOT)}:{number}: the comment begins with "{word}"; begin with the verb or the noun')
             count += 1
     if not count:
         print(f"   {len(checked)} files, in the words of docs/glossary.md")

@@ -22,7 +22,7 @@ BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 @dataclasses.dataclass
 class Operation:
-    """What the sources call it."""
+    """The names of an operation in the sources."""
 
     function: str
     primitive: str = ""  # that the function applies; "" if it is composed of others
@@ -35,12 +35,12 @@ class Operation:
 
     @property
     def has_own_rows(self):
-        """Whether it is declared with its function: then refusals and random programs have it by the table."""
+        """True if it is declared with its function: then refusals and random programs have it by the table."""
         return re.search(rf"\bplait::{self.function},|\.function = plait::{self.function}\b", self.declaration) is not None
 
     @property
     def has_own_case(self):
-        """Whether its declaration says all of its conformance case: an elementwise one with one function as its oracle."""
+        """True if its declaration says all of its conformance case: an elementwise one with one function as its oracle."""
         is_elementwise = re.search(r"\b(?:unary|binary|bits_of|comparison|declare_function|of_complex)\(|\.elementwise = ", self.declaration)
         return bool(is_elementwise) and re.search(r'"(?:numpy|scipy)(?:\.\w+)+"', self.declaration) is not None
 
@@ -170,7 +170,7 @@ PLACES = [
     Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], functions_alone),
     Place("register its kernel: required if the primitive has no body or evaluator; otherwise faster than the loops around its body",
           ["plait/cpu/inside/register*.cpp", "plait/cpu/inside/elementwise/*_kernels.cpp"], kernels, optional=True),
-    Place("list its elementwise loops", ["tests/cpu/elementwise_test.cpp"], loop_names, optional=True),
+    Place("list its elementwise loops", ["tests/cpu/elementwise_loops_test.cpp"], loop_names, optional=True),
     Place("describe it to Python users in one sentence", ["python/bindings/functions/*.cpp"], rows),
     Place("show an example; docs.py --fill writes its result", ["docs/examples/*.md"], pages),
     Place("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"], programs),

@@ -146,7 +146,7 @@ class Wanted {
   }
 
  private:
-  // Whether a result moves as far, by a safety factor, when operands are perturbed, or what is
+  // True if a result moves as far, by a safety factor, when operands are perturbed, or what is
   // computed of them: a difference of nearly equal numbers is all rounding error. Many tries, since
   // a sort of equal numbers may give another order in few of them.
   bool is_rounding(double apart, size_t result) const {

@@ -1,4 +1,4 @@
-// What the scopes that are open on a thread have set. A scope (a Trace, NoGrad, AutocastScope, …)
+// State set by the scopes that are open on a thread. A scope (a Trace, NoGrad, AutocastScope, …)
 // changes its member while it exists; others ask through the class of the scope, as in
 // Trace::current().
 #pragma once

@@ -219,20 +219,16 @@ bool returns_to_user(uintptr_t address) {
 
 std::atomic<Location (*)()> caller_source = nullptr;
 
-std::string text_of_address(uintptr_t address) {
+}  // namespace
+
+std::string text_of_return_address(uintptr_t address) {
   static Immortal<AddressTexts> texts;
   return texts->text(address);
 }
 
-}  // namespace
-
 Location Location::of(std::string_view file, int64_t line) {
   if (file.empty()) return {};
   return Location(places().index_of(file, std::max<int64_t>(line, 0)) << 2 | 1);
-}
-
-Location Location::of_address(const void* address) {
-  return Location(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)) << 1);
 }
 
 Location Location::of_caller() {
@@ -264,10 +260,9 @@ std::string Location::text() const {
   if (!known()) return {};
   const uint64_t word = word_ & ~kBackwardPass;
   try {
-    if ((word & 1) == 0) return text_of_address(static_cast<uintptr_t>(word >> 1));
     if ((word & 2) == 0) return places().text(word >> 2);
     const uintptr_t caller = stacks().caller(word >> 2);
-    return caller == 0 ? std::string() : text_of_address(caller);
+    return caller == 0 ? std::string() : text_of_return_address(caller);
   } catch (...) {
     return {};  // an error message without a location is better than none
   }

@@ -14,8 +14,6 @@ class Location {
 
   // A file and line, from a program's text or from Python.
   static Location of(std::string_view file, int64_t line);
-  // A return address in machine code; resolved with debug information only on demand.
-  static Location of_address(const void* address);
   // The place where the user's code called Plait: the innermost frame of the call stack outside of
   // Plait's sources and the standard library. Records addresses only; debug information is read on
   // demand.
@@ -34,11 +32,11 @@ class Location {
   friend bool operator==(Location, Location) = default;
 
  private:
-  static constexpr uint64_t kBackwardPass = uint64_t{1} << 63;  // no address is so large
+  static constexpr uint64_t kBackwardPass = uint64_t{1} << 63;
 
   explicit Location(uint64_t word) : word_(word) {}
-  // 0: unknown; low bit 0: an address << 1; low bits 01: the index of an interned file and line <<
-  // 2; 11: that of an interned call stack. Highest bit: in a backward pass.
+  // 0: unknown; low bits 01: the index of an interned file and line << 2; 11: that of an interned
+  // call stack. Highest bit: in a backward pass.
   uint64_t word_ = 0;
 };
 

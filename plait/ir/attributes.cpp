@@ -67,12 +67,6 @@ void Attributes::for_each_stated(
   }
 }
 
-bool Attributes::all_default() const {
-  bool none = true;
-  for_each_stated([&](const AttributeField&, const void*) { none = false; });
-  return none;
-}
-
 std::string Attributes::text() const {
   std::string out;
   for_each_stated([&](const AttributeField& field, const void* value) {

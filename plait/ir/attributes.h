@@ -109,7 +109,6 @@ class Attributes {
   // Calls visit(field, value) for each field that is required or differs from its default.
   void for_each_stated(
       const std::function<void(const AttributeField& field, const void* value)>& visit) const;
-  bool all_default() const;  // true if all fields are omitted in the text
 
   // The text of the stated fields, without the braces.
   std::string text() const;

@@ -118,7 +118,7 @@ class Domain {
 struct Numerics {
   Precision precision = Precision::given;
   Accuracy accuracy = Accuracy::function;
-  // Of an elementwise primitive: where it is defined and smooth, and operands for tests are drawn.
+  // Where an elementwise primitive is defined and smooth, and operands for tests are drawn.
   Domain domain = {};
 };
 

@@ -10,7 +10,7 @@
 
 namespace plait::metrics {
 
-// What predictions and targets are.
+// The kinds of predictions and targets.
 enum class Task : uint8_t {
   multiclass,  // predictions are scores, with an axis of classes, or classes
   binary,      // predictions are probabilities, compared with the threshold, or booleans

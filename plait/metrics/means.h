@@ -73,7 +73,7 @@ struct MAE {
 // targets)². With several outputs, along the last axis, it is the mean of theirs.
 struct R2 {
   int64_t num_outputs = 1;
-  // Of each output; squares are relative to the mean, so that no digits are lost.
+  // One number for each output; squares are relative to the mean, so that no digits are lost.
   Buffers<Tensor> count = zeros({num_outputs}, DType::f64);
   Buffers<Tensor> mean = zeros({num_outputs}, DType::f64);
   Buffers<Tensor> squares = zeros({num_outputs}, DType::f64);

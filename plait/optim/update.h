@@ -1,4 +1,4 @@
-// What an optimizer sees of a model: its parameters by path.
+// A model as an optimizer sees it: its parameters by path.
 #pragma once
 
 #include <span>

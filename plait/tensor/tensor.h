@@ -76,7 +76,7 @@ class Tensor {
     if (node_) node_->owners.fetch_add(1, std::memory_order_relaxed);
   }
   Tensor(Tensor&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
-  // Of a variable: x[0] = y would only replace what x[0] returns; x = x.at(0).set(y) is meant.
+  // To a variable only: x[0] = y would replace what x[0] returns; x = x.at(0).set(y) is meant.
   Tensor& operator=(Tensor other) & noexcept {
     std::swap(node_, other.node_);
     return *this;

@@ -89,7 +89,7 @@ class PythonOperand {
  public:
   PythonOperand() = default;
   explicit PythonOperand(nb::handle object);
-  // Of an item of host code that is recorded: where its number need not be known it is a tensor, to
+  // Wraps an item of recorded host code: where its number need not be known it is a tensor, to
   // which settle() gives the dtype that a number would take from the others.
   static PythonOperand recorded(nb::handle item);
   bool is_recorded() const { return recorded_.has_value(); }

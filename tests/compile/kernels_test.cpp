@@ -193,7 +193,8 @@ TEST(Kernels, PadAndSliceAnywhere) {
   }
 }
 
-// What was cut off is 0, though the rows that it is read from are as long as those of the result.
+// Elements that were cut off are 0, though the rows that are read are as long as those of the
+// result.
 TEST(Kernels, PadWhatWasCut) {
   for (const int64_t columns : {3, 9, 40}) {
     const Tensor x = numbers({5, columns}, 1);

@@ -1,4 +1,4 @@
-// What the fuzz targets of both forms of programs share.
+// Shared by the fuzz targets of both forms of programs.
 #pragma once
 
 #include <stdexcept>

@@ -116,8 +116,6 @@ TEST(Attributes, DifferByEachField) {
 
 TEST(Attributes, LeaveDefaultsOut) {
   EXPECT_EQ(Attributes::of(Everything{}).text(), "");
-  EXPECT_TRUE(Attributes::of(Everything{}).all_default());
-  EXPECT_FALSE(Attributes::of(Everything{.flag = true}).all_default());
   EXPECT_EQ(Attributes::of(Everything{.flag = true, .count = 2}).text(), "flag = true, count = 2");
   EXPECT_EQ(parse(schema_of<Everything>(), "}"), Attributes::of(Everything{}));
   EXPECT_EQ(parse(schema_of<Nothing>(), "}").text(), "");

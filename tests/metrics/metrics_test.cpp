@@ -126,7 +126,7 @@ TEST(Metrics, MeansOfNumbers) {
   expect_numbers(mean.update(x).merge(mean.update(x * 3)).compute(), {8}, "merged");
   expect_numbers(mean.compute(), {std::nan("")}, "of none");
   expect_numbers(metrics::Sum{}.update(x, {.mask = mask}).update(x).compute(), {23}, "sum");
-  // What does not count may be anything.
+  // Elements that do not count may be anything.
   const double nan = std::nan("");
   expect_numbers(
       mean.update(tensor<double>({1, nan}), {.mask = tensor<double>({1, 0}) != 0}).compute(), {1},

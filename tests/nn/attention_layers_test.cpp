@@ -1,5 +1,5 @@
 // Attention and transformers: options that PyTorch's lack, caches, transforms, dropout and errors.
-// What PyTorch has is compared with it by tests/oracles/layers_oracle.py.
+// tests/oracles/layers_oracle.py compares all that PyTorch has with it.
 #include <array>
 #include <limits>
 

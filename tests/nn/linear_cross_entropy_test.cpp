@@ -30,7 +30,7 @@ Tensor draw(uint64_t seed, const Shape& shape) {
 const Tensor kX = draw(1, {10, 3}), kWeight = draw(2, {7, 3}), kBias = draw(3, {7});
 const Tensor kTarget = tensor<int64_t>({0, 6, 5, 1, 3, 2, 4, 4, 0, 5});
 
-// What is differentiated.
+// The differentiated operands.
 struct Given {
   Tensor x, weight, bias;
 };

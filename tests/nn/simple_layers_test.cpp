@@ -102,7 +102,7 @@ TEST(SimpleLayers, DropoutsHaveTheirRates) {
   EXPECT_NEAR(greatest(nn::DropPath{0.3}(ones({5000, 2}), kKey)), 1 / 0.7, 1e-6);
   EXPECT_EQ(greatest(nn::DropPath{0.3, false}(ones({5000, 2}), kKey)), 1);
   EXPECT_NEAR(dropped(nn::DropPath{0.3, false}(ones({5000, 2}), kKey)), 0.3, 0.02);
-  // Of a channel or a sample, all or nothing.
+  // All or nothing of a channel or a sample.
   for (const Tensor& x : {nn::Dropout1d{0.3}(channels, kKey), nn::Dropout2d{0.3}(channels, kKey),
                           nn::DropPath{0.3}(rows, kKey), nn::DropPath{0.3, false}(rows, kKey),
                           nn::FeatureAlphaDropout{0.3}(channels, kKey)}) {

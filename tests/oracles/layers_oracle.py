@@ -29,7 +29,7 @@ def tensors_in(output):
 
 
 def wanted_of(case):
-    """What is given to the layer, and the expected results."""
+    """The inputs of the layer, and the expected results."""
     torch.manual_seed(0)
     layer = case.layer().double()
     layer.eval() if case.eval else layer.train()

@@ -36,12 +36,12 @@ LOSSES = np.abs(normal(1000)) + np.exp(-np.arange(1000) / 50)
 
 
 def gradient(name, value, step):
-    """Of a bowl, with noise."""
+    """The gradient of a bowl, with noise."""
     return CURVATURE[name] * (value - TARGET[name]) + 0.1 * value * value * value + NOISE[name][step]
 
 
 def loss(params, module=np):
-    """Of that bowl, without the noise."""
+    """The loss of that bowl, without the noise."""
     of = torch.tensor if module is torch else lambda x: x
     return sum(module.sum(of(CURVATURE[name]) * (value - of(TARGET[name])) ** 2 / 2 + 0.025 * value**4) for name, value in params.items())
 

@@ -1,4 +1,4 @@
-// What takes longest to read in nearly every test: read once for all of them. No test needs it.
+// The headers that take longest to read in nearly every test: read once for all. No test needs it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -73,7 +73,7 @@ TEST(Layout, ViewsMeanTheSameElements) {
   EXPECT_EQ(places_of(kMatrix.reversed(0)), (Places{3, 4, 5, 0, 1, 2}));
   EXPECT_EQ(kMatrix.expanded(1).sizes, (Sizes{2, 1, 3}));
   EXPECT_EQ(kMatrix.expanded(-1).sizes, (Sizes{2, 3, 1}));
-  EXPECT_EQ(kMatrix.expanded(1).squeezed(1), kMatrix);
+  EXPECT_EQ(kMatrix.expanded(1).picked(1, 0), kMatrix);
   EXPECT_EQ(places_of(kMatrix.broadcast_to(Sizes{2, 2, 3})),
             (Places{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
   EXPECT_TRUE(kMatrix.broadcast_to(Sizes{2, 2, 3}).repeats());
@@ -101,7 +101,6 @@ TEST(Layout, RefusesWhatDoesNotFit) {
   EXPECT_THROW(kMatrix.picked(0, -3), IndexError);
   EXPECT_THROW(kMatrix.permuted(std::vector<int64_t>{0}), ShapeError);
   EXPECT_THROW(kMatrix.permuted(std::vector<int64_t>{0, 0}), ValueError);
-  EXPECT_THROW(kMatrix.squeezed(0), ShapeError);
   EXPECT_THROW(kMatrix.broadcast_to(Sizes{2}), ShapeError);
   EXPECT_THROW(kMatrix.broadcast_to(Sizes{4, 3}), ShapeError);
   EXPECT_THROW(Layout::contiguous({int64_t{1} << 40, int64_t{1} << 40}), MemoryError);

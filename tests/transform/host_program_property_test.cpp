@@ -1,5 +1,5 @@
 // Random host code, jitted: programs that read values and sizes between their steps, and branch on
-// them. RC_PARAMS as in random_program_property_test.cpp.
+// them. RC_PARAMS as in random_derivatives_property_test.cpp.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -21,6 +21,10 @@ bool can_read_source_lines();
 // files; it does not search the disk or the network.
 std::optional<SourceLine> source_line_of(uintptr_t address);
 
+// "model.cpp:14" for the call that returns to this address; "program+0x1f3a" without debug
+// information.
+std::string text_of_return_address(uintptr_t address);
+
 // True if the function at the address belongs to the user, by its name: not in Plait's namespace
 // nor the standard library's. False if there are no names.
 bool is_in_users_function(uintptr_t address);

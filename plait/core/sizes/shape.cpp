@@ -154,7 +154,7 @@ class Broadcast {
     if (same(a, b) || same(b, Dim(1))) return a;
     if (same(a, Dim(1))) return b;
     if (a.is_number() && b.is_number()) refuse(a, b);
-    // Of two equal sizes, prefer the number.
+    // Prefer the number of two equal sizes.
     const Dim either = b.is_number() ? b : a;
     const auto equal = known({a, SizeFact::equal, b});
     if (equal == true) return either;

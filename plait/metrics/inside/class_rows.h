@@ -13,8 +13,8 @@ struct ClassRows {
   Tensor targets;      // [rows], or [rows, labels]
   Tensor counts;       // of the shape of the targets: which of them count
 };
-// Of scores or classes, as they are given. ShapeError unless there are `num_classes`; CheckError if
-// a target or class that counts is none.
+// Takes scores or classes, as they are given. ShapeError unless there are `num_classes`;
+// CheckError if a target or class that counts is none.
 ClassRows rows_of(const ClassOptions& options, std::optional<int64_t> num_classes,
                   const Tensor& predictions, const Tensor& targets, const Tensor& mask);
 // With decided classes (i64) or booleans in place of scores and targets.

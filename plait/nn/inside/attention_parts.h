@@ -27,8 +27,8 @@ struct Attended {
   Tensor values;
   std::optional<Tensor> weights;  // after dropout, if they are needed
 };
-// What each query [..., heads, queries, width] sees of the values. Keys and values may have fewer
-// heads.
+// Attends from each query [..., heads, queries, width] to the values. Keys and values may have
+// fewer heads.
 Attended attended(const Tensor& q, const Tensor& k, const Tensor& v, const Attending& how);
 
 Tensor by_heads(const Tensor& x, int64_t heads);  // [..., length, heads · width] to [..., heads,

@@ -23,7 +23,7 @@
 namespace plait::nn {
 namespace {
 
-// What is differentiated; x is [rows, features].
+// The differentiated operands; x is [rows, features].
 struct LinearOperands {
   Tensor x, weight;
   std::optional<Tensor> bias;
@@ -171,7 +171,7 @@ struct RowLosses {
     return {sums.loss, std::move(slopes)};
   }
 
-  // What the mean divides by: the weights of the targets, or their number.
+  // Denominator of the mean: the weights of the targets, or their number.
   Tensor denominator(const Tensor& target, DType dtype) const {
     if (is_of_probabilities) {
       return Operand(target.shape().element_count()).as(dtype) / Operand(classes).as(dtype);

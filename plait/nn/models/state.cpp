@@ -84,7 +84,7 @@ void expect_convertible(const Place& place, const State& state) {
 
 std::string shape_text(const Tensor& tensor) { return tensor.shape().text(); }
 
-// What differs between a model and a state, as lines of text.
+// Differences between a model and a state, as lines of text.
 class Mismatch {
  public:
   void add_names(const std::vector<std::string>& names, std::string_view what,

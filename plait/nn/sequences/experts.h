@@ -28,7 +28,7 @@ struct GatedMlp {
   Tensor operator()(const Tensor& x) const;
 };
 
-// What a mixture of experts returns for training besides its output.
+// Returned by a mixture of experts for training, besides its output.
 struct MoELosses {
   // num_experts · Σ over experts of the share of tokens that go to it · its mean probability: top_k
   // if all are equal.

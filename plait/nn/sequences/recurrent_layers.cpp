@@ -27,7 +27,7 @@ namespace {
 using States = std::vector<Tensor>;  // h first
 using Recurrence = FunctionRef<Tensor(const Tensor& h)>;
 
-// What distinguishes RNN, GRU and LSTM. The recurrence is weight_hh h, with bias_hh unless that is
+// Differences between RNN, GRU and LSTM. The recurrence is weight_hh h, with bias_hh unless that is
 // added to the inputs, before the scan.
 struct CellKind {
   int64_t gates;  // the rows of the weights are gates · hidden_size

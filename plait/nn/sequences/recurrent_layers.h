@@ -76,7 +76,7 @@ struct RecurrentCall {
   Tensor key = {};  // of dropout; by default the next one of the default stream
 };
 
-// What RNN, GRU and LSTM have in common.
+// Common to RNN, GRU and LSTM.
 struct RecurrentLayers {
   // By name: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0; the number is that
   // of the layer, and names of the reverse direction end in _reverse.

@@ -17,7 +17,7 @@ namespace {
 
 // ---- Construction.
 
-// What both layers have: all but the attentions.
+// Builds the part that both layers share: all but the attentions.
 template <class Layer>
 Layer block_of(const Tensor& keys, int64_t d_model, const TransformerLayerOptions& options) {
   expect_probability("dropout", options.dropout);

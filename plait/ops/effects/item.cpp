@@ -10,7 +10,7 @@ namespace plait {
 
 namespace {
 
-// Of rank 0. ShapeError unless the tensor has one element.
+// Reshapes to rank 0. ShapeError unless the tensor has one element.
 Tensor one_element_of(const Tensor& x) {
   const Shape sizes = x.shape();
   if (sizes.is_static() && !same(sizes.element_count(), 1)) {

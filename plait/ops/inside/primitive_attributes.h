@@ -10,7 +10,7 @@
 
 namespace plait {
 
-// Of reshape and broadcast.
+// Attributes of reshape and broadcast.
 struct SizesAttributes {
   std::vector<Dim> sizes;
   static constexpr std::string_view kRequired[] = {"sizes"};
@@ -25,12 +25,12 @@ struct ReduceAttributes {
   bool needs_some = false;         // for maximum and minimum: an error if an axis is empty
   static constexpr std::string_view kRequired[] = {"axes"};
 };
-// Of argmax and argmin.
+// Attributes of argmax and argmin.
 struct ArgExtremeAttributes {
   int64_t axis = 0;
   static constexpr std::string_view kRequired[] = {"axis"};
 };
-// Of the cumulative reductions and linear_recurrence.
+// Attributes of the cumulative reductions and linear_recurrence.
 struct ScanAttributes {
   int64_t axis = 0;
   bool reverse = false;

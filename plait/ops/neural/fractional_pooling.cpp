@@ -113,7 +113,7 @@ Tensor indices_of(const Fractional& pool, const Tensor& x, const Tensor& samples
   Tensor indices;
   Dim stride = 1;
   for (size_t i = n; i-- > 0;) {
-    // Of two dimensions, the last one has the first sample.
+    // The last of two dimensions has the first sample.
     const auto at = static_cast<int64_t>(n == 2 ? 1 - i : i);
     const Tensor sample = squeeze(slice_axis(samples, -1, at, 1), -1);
     const Dim size = space_of(x, n, i);

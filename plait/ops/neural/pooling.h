@@ -68,7 +68,7 @@ Tensor lp_pool3d(const Tensor& x, double norm_type, const PerDimension& kernel_s
 struct MaxUnpoolOptions {
   std::optional<PerDimension> stride = {};  // the window size by default
   PerDimension padding = 0;
-  // Of the space, or of all dimensions. By default the smallest that gives x when pooled.
+  // Sizes of the space, or of all dimensions. By default the smallest that gives x when pooled.
   std::vector<Dim> output_size = {};
 };
 

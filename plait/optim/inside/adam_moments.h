@@ -1,4 +1,4 @@
-// What Adam and its variants have in common: the moments of the gradient.
+// Common to Adam and its variants: the moments of the gradient.
 #pragma once
 
 #include <utility>

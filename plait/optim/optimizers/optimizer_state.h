@@ -41,7 +41,7 @@ struct RuleReference {
   friend bool operator==(RuleReference, RuleReference) = default;
 };
 
-// What makes an optimizer; the first number is the rate.
+// Settings that make an optimizer; the first number is the rate.
 struct OptimizerSettings {
   RuleReference rule;
   std::vector<NamedNumber> numbers;

@@ -41,7 +41,7 @@ struct MultiStepsOptions {
 // applied.
 Transformation multi_steps(Transformation inner, Number every_k_schedule,
                            const MultiStepsOptions& options = {});
-// Whether the last step applied an update, from the state of multi_steps.
+// True if the last step applied an update, from the state of multi_steps.
 Tensor has_updated(const State& state);
 
 using Measure = std::function<Tensor(const Tensors& updates)>;

@@ -44,7 +44,7 @@ Tensors moment(const Tensor& decay, const Tensors& old, const Tensors& now) {
   return moment(decay, old, now, f64_of(1));
 }
 
-// What is learned is f64[] in the state, next to trees like the parameters.
+// The learned numbers are f64[] in the state, next to trees like the parameters.
 struct LearningRule : TransformationRule {
   using TransformationRule::TransformationRule;
   State begun(const Tensors& parameters, std::initializer_list<const char*> trees) const {

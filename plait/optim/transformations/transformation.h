@@ -42,7 +42,7 @@ struct State {
   const Tensor* find_value(std::string_view name) const;
 };
 
-// What some transformations need besides the gradient.
+// Needed by some transformations besides the gradient.
 struct UpdateOptions {
   Tensor value = {};                                         // the loss
   Tensors grad = {};                                         // its gradient
@@ -72,7 +72,7 @@ class Transformation {
   std::shared_ptr<const TransformationRule> rule_;
 };
 
-// Of two functions, as in optax.
+// Made of two functions, as in optax.
 Transformation gradient_transformation(
     std::function<State(const Tensors& parameters)> init,
     std::function<std::pair<Tensors, State>(const Tensors& updates, const State& state,
@@ -109,7 +109,7 @@ struct TransformedState {
                                            &TransformedState::steps);
   }
   static TransformedState init(const Transformation& transformation, const Tensors& parameters);
-  // What the loss is multiplied by, with loss_scale in the transformation; else 1.
+  // The factor of the loss, with loss_scale in the transformation; else 1.
   Tensor loss_scale() const;
   // One step, in place.
   void follow(Tensors& parameters, const Tensors& gradients, const UpdateOptions& options);

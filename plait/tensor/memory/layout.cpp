@@ -144,18 +144,6 @@ Layout Layout::expanded(int64_t axis) const {
   return result;
 }
 
-Layout Layout::squeezed(int64_t axis) const {
-  const size_t at = axis_of(axis, rank());
-  if (sizes[at] != 1) {
-    throw ShapeError("dimension {} of {} has the size {}, not 1", at, text_of_sizes(sizes),
-                     sizes[at]);
-  }
-  Layout result = *this;
-  result.sizes.erase(at);
-  result.strides.erase(at);
-  return result;
-}
-
 Layout Layout::reversed(int64_t axis) const { return sliced(axis, {.step = -1}); }
 
 Layout Layout::broadcast_to(std::span<const int64_t> to) const {

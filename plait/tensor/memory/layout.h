@@ -44,7 +44,6 @@ struct Layout {
   Layout picked(int64_t axis, int64_t index) const;  // drops the axis
   Layout permuted(std::span<const int64_t> axes) const;
   Layout expanded(int64_t axis) const;  // inserts a dimension of size 1
-  Layout squeezed(int64_t axis) const;
   Layout reversed(int64_t axis) const;
   Layout broadcast_to(std::span<const int64_t> to) const;  // dimensions of size 1 get stride 0
   // Empty if a view is not possible.

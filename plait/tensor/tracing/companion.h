@@ -1,4 +1,4 @@
-// What executes recorded instructions while a trace is open, so that traced tensors have values.
+// Executes recorded instructions while a trace is open, so that traced tensors have values.
 #pragma once
 
 #include <span>

@@ -220,7 +220,7 @@ class Trace::WhereFollowed {
   std::vector<std::unique_ptr<LevelPause::Break>> breaks_;
 };
 
-// What is recorded while one exists is outlined as a function, which is called; not if an exception
+// Outlines what is recorded while it exists as a function, which is called; not if an exception
 // ends it. Values that are used later become results of the function.
 class Trace::Part {
  public:

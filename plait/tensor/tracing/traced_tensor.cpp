@@ -1,4 +1,4 @@
-// What host code reads of a traced tensor.
+// Reads of traced tensors by host code.
 #include "plait/core/error.h"
 #include "plait/tensor/tracing/late_use.h"
 #include "plait/tensor/tracing/trace.h"

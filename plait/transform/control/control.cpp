@@ -1,4 +1,4 @@
-// What is not a form of its own. Each form is in its folder below inside/forms.
+// Control flow that is not a form. Each form is in its folder below inside/forms.
 #include "plait/transform/control/control.h"
 
 #include "plait/ops/arrays/create.h"

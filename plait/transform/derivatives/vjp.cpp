@@ -54,7 +54,7 @@ Tensor combined_along_axis(const Tensor& cotangent, const OperandType& result) {
   return axes.empty() ? cotangent : sum_along(cotangent, axes);
 }
 
-// Of a buffer, which may be an integer.
+// Zeros like a buffer, which may be an integer.
 Tensor zeros_of_buffer(const OperandType& type) {
   return type.is_array() ? zeros(type.shape(), type.dtype()) : zeros_of(type);
 }

@@ -56,7 +56,7 @@ bool is_short(const Tensor& x) {
 }
 bool is_short(const Operand& x) { return !x.is_tensor() || is_short(x.tensor()); }
 
-// Whether an object that is not an operand is meant as one: a tensor of another library, or a list
+// True if an object that is not an operand is meant as one: a tensor of another library, or a list
 // in a comparison, which Python would find unequal without a word.
 bool is_meant_as_operand(nb::handle other, bool compares) {
   if (PyList_Check(other.ptr()) || PyTuple_Check(other.ptr())) return compares;

@@ -58,7 +58,7 @@ class Given {
     }
   }
 
-  // Whether operands may be items whose numbers are not needed. float_power computes with the
+  // Allows operands that are items whose numbers are not needed. float_power computes with the
   // number in f64, whatever is beside it.
   void allow_recorded(bool may_be) {
     may_be_recorded_ = may_be && std::string_view(function_) != "float_power";
@@ -189,7 +189,7 @@ nb::list annotations() {
 
 // ---- Numbers of host code that is recorded.
 
-// Whether a function computes elementwise with numbers of any dtype: only operands, and a condition
+// True if a function computes elementwise with numbers of any dtype: only operands, and a condition
 // before two of them.
 template <class... Arguments>
 inline constexpr bool kTakesRecorded =

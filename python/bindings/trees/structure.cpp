@@ -15,7 +15,7 @@ std::string path_below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-// Whether a function of Python's keeps something besides its code: its closure or its defaults.
+// True if a function of Python's keeps something besides its code: its closure or its defaults.
 bool keeps_values(PyObject* function) {
   return PyFunction_GetClosure(function) != nullptr ||
          PyFunction_GetDefaults(function) != nullptr ||

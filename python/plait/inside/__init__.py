@@ -1,1 +1,1 @@
-"""What the package consists of besides the modules that users import."""
+"""All of the package besides the modules that users import."""

@@ -61,7 +61,7 @@ TEST(Promotion, IsAssociativeButForTheExceptions) {
       }
     }
   }
-  // Of the six orders of three operands, four have the third one first or last, so that the pair is
+  // Four of the six orders of three operands have the third one first or last, so that the pair is
   // adjacent: u64 with four signed integers and four small floats, and the two f8 with six wider
   // dtypes.
   EXPECT_EQ(exceptions, 4 * (4 * 4 + 6));

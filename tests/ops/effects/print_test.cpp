@@ -1,4 +1,4 @@
-// What print() writes, when, and where to.
+// Texts that print() writes, when, and where to.
 #include "plait/ops/effects/print.h"
 
 #include <string>

@@ -32,7 +32,7 @@ struct Fancy {
   List sizes, values;
 };
 
-// What an axis of the result iterates over.
+// Values that an axis of the result iterates over.
 struct Walk {
   std::optional<size_t> axis;  // none: a new axis
   List values;

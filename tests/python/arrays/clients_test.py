@@ -43,7 +43,7 @@ NUMBERS = np.random.default_rng(0)
 X, V, W = (NUMBERS.random(shape) + 0.1 for shape in ((20, 3), 30, 30))
 COUNTS = np.array([16.0, 18, 16, 14, 12, 12])
 
-# What SciPy computes from arrays that f creates.
+# Functions of SciPy, of arrays that f creates.
 FUNCTIONS = {
     "special.logsumexp": lambda f: scipy.special.logsumexp(f(X), axis=1),
     "special.softmax": lambda f: scipy.special.softmax(f(X), axis=1),

@@ -1,4 +1,4 @@
-"""What host code reads or changes outside of the program: files, the environment, logs, processes. A jitted function that does
+"""Reads and changes by host code outside of the program: files, the environment, logs, processes. A jitted function that does
 so runs as it is at every call, and a warning names the line."""
 
 import builtins

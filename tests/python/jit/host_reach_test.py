@@ -1,4 +1,4 @@
-"""What host code can reach: objects that are looked into or make it run at each call, and those that count as constant."""
+"""All that host code can reach: objects that are looked into or make it run at each call, and those that count as constant."""
 
 import array
 import collections
@@ -237,7 +237,7 @@ def generic(x: "T") -> "T":
     return x
 
 
-# What ordinary programs hold: nothing is said of it, and records are used again.
+# Values that ordinary programs hold: nothing is said of them, and records are used again.
 ORDINARY = {
     "numbers and text": (1, 1.5, True, None, "a", b"a", 2j, ..., NotImplemented), "ranges": (range(3), slice(1, 2)), "sets": (frozenset({"a", "b"}), {1, 2}),
     "enum": (Color.RED, Level.LOW, re.IGNORECASE), "types": (int, dict, Color, Config, np.float32, pl.Tensor), "dtypes": (pl.f32, np.dtype("f4"), np.dtype([("a", "f4")])),

@@ -1,4 +1,4 @@
-"""What pl.stats says of a jitted function: the place that differs, and the line of host code that needed a number."""
+"""pl.stats of a jitted function: the place that differs, and the line of host code that needed a number."""
 
 import inspect
 import unittest

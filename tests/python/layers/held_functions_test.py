@@ -74,7 +74,7 @@ class Transforms(unittest.TestCase):
                     self.assertIsNot(pl.tree.leaves(made)[0], pl.tree.leaves(held)[0])
 
     def test_jit_keeps_its_records(self):
-        """Of the models of all steps: each is another object."""
+        """The model of each step is another object."""
         model = pl.nn.Sequential(pl.jit(layer()))
         for _ in range(4):
             model, _ = trained(model, 1)
@@ -133,7 +133,7 @@ class Helper:
 
 
 def refused_by(model):
-    """What each says that takes weights of the model."""
+    """The message of each function that takes weights of the model."""
     def of_update():
         optimizer = pl.optim.SGD(layer())
         optimizer.update(model, model)

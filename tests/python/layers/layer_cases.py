@@ -59,7 +59,7 @@ def case(name, *arguments, forward, forward_named=None, **named):
 
 
 def _of_space(space):
-    """What there is for one, two and three dimensions."""
+    """Layers that exist for one, two and three dimensions."""
     sizes = SPACE[:space]
     x, alone = real(2, 4, *sizes), real(4, *sizes)
     for options in ({"stride": 2, "padding": 1, "groups": 2}, {"dilation": 2, "padding": "same"}, {"padding": "valid", "bias": False},

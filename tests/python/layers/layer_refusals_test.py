@@ -142,7 +142,7 @@ def adaptive():
     return nn.AdaptiveLogSoftmaxWithLoss(4, 10, [3, 6])
 
 
-# What calls refuse: a layer, its inputs, what is said.
+# Refused calls: a layer, its inputs, what is said.
 CALLS = [
     (lambda: nn.Conv2d(3, 4, 2)(pl.ones((3, 5))), r"nn.Conv2d: the input is \[3, 5\], expected 3 or 4 dimensions"),
     (lambda: nn.ConvTranspose1d(3, 4, 2)(pl.ones((1, 3, 5, 5))), "nn.ConvTranspose1d: the input is"),

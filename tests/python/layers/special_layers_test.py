@@ -1,4 +1,4 @@
-"""What cannot be compared call by call: layers that draw random numbers, whose statistics are over a named axis, that wait for their
+"""Layers that cannot be compared call by call: those that draw random numbers, whose statistics are over a named axis, that wait for their
 input, or that PyTorch has in another form."""
 
 import itertools

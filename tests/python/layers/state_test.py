@@ -48,7 +48,7 @@ def statistics(model):
 
 
 class Changes(unittest.TestCase):
-    """What a call changes in a model comes back, or is an error that names the layer."""
+    """Changes that a call makes in a model come back, or are an error that names the layer."""
 
     def assert_states(self, found, wanted):
         for name, value in statistics(wanted).items():

@@ -1,4 +1,4 @@
-"""What is trained must be a tree, a tensor at two places counts once, and the model and its gradient must not be
+"""Trained objects must be trees, a tensor at two places counts once, and the model and its gradient must not be
 swapped."""
 
 import collections

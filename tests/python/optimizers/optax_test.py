@@ -229,7 +229,7 @@ class AsOptax(unittest.TestCase):
         self.expect_alike(CASES)
 
     def test_with_a_search(self):
-        """Of the bowl without noise, until it is at its bottom."""
+        """Descends the bowl without noise, until it is at its bottom."""
         for name, make in WITH_SEARCH.items():
             wanted = with_optax.searched(make(Everywhere()), with_optax.jax.numpy)
             for jitted in False, True:

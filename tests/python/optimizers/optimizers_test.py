@@ -1,4 +1,4 @@
-"""What all optimizers do alike: numbers and schedules, groups, states, errors; those that PyTorch does not have, compared with optax's;
+"""Common to all optimizers: numbers and schedules, groups, states, errors; those that PyTorch does not have, compared with optax's;
 averages of models, and clipping, compared with PyTorch's."""
 
 import copy
@@ -188,7 +188,7 @@ class Groups(unittest.TestCase):
 
 @unittest.skipUnless(__import__("importlib").util.find_spec("optax"), "optax is not installed")
 class Slips(unittest.TestCase):
-    """What users of other libraries write, or forget."""
+    """Code that users of other libraries write, or forget."""
 
     def setUp(self):
         self.model = pl.nn.Sequential(pl.nn.Linear(2, 2), pl.nn.Linear(2, 1))

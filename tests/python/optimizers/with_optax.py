@@ -17,7 +17,7 @@ _NOISE = {name: 0.3 * _RANDOM.normal(size=(STEPS, *each.shape)) for name, each i
 
 
 def gradient(params, step):
-    """Of a bowl, with noise."""
+    """The gradient of a bowl, with noise."""
     return {name: _CURVATURE[name] * (np.asarray(each) - _TARGET[name]) + 0.1 * np.asarray(each) ** 3 + _NOISE[name][step]
             for name, each in params.items()}
 

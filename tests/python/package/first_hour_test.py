@@ -1,4 +1,4 @@
-"""What newcomers from PyTorch and JAX write in their first hour, and former silent errors."""
+"""Code that newcomers from PyTorch and JAX write in their first hour, and former silent errors."""
 
 import unittest
 import warnings

@@ -1,4 +1,4 @@
-"""What errors say to those who write a thing as another library has it, or have forgotten something."""
+"""Errors that meet those who write a thing as another library has it, or have forgotten something."""
 
 import functools
 import inspect

@@ -25,7 +25,7 @@ def detects_anomaly(_):
     return False
 
 
-# What begins a scope, and what tells whether it applies; given a tensor that requires a gradient.
+# How a scope begins, and what tells whether it applies; given a tensor that requires a gradient.
 KINDS = {
     "no_grad": (pl.no_grad, is_under_no_grad),
     "autocast": (pl.autocast, lambda _: (pl.ones((2, 2)) @ pl.ones((2, 2))).dtype == pl.bf16),

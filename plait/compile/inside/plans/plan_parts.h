@@ -1,4 +1,4 @@
-// What the functions of a plan share: their numbers, names, kernels and constants. Each is made
+// Shared by the functions of a plan: their numbers, names, kernels and constants. Each is made
 // once, when the first step needs it.
 #pragma once
 

@@ -16,7 +16,7 @@ std::string registers(std::span<const Register> list, const std::vector<bool>* i
   return text;
 }
 
-// What it is about, besides its operands.
+// The subject of a step, besides its operands.
 std::string subject(const Plan& plan, const Step& step) {
   if (const auto* kernel = step.as<KernelStep>()) {
     return "@" + plan.kernels[kernel->kernel].function->name();

@@ -45,7 +45,7 @@ class PlannedBody {
   SymbolMap<Dim> sizes_;
 };
 
-// What a body gave to its caller.
+// Results of a body for its caller.
 struct BodyResults {
   std::vector<Register> values;
   std::vector<Dim> sizes;

@@ -13,7 +13,8 @@ constexpr size_t kMostFrames = 8;
 
 }  // namespace
 
-LoadedPlan::LoadedPlan(Plan plan) : plan_(std::move(plan)), bound_(plan_.functions.size()) {
+LoadedPlan::LoadedPlan(Plan plan)
+    : plan_(std::move(plan)), bound_(plan_.functions.size(), BoundFunctions(kMostBound)) {
   for (const Literal& literal : plan_.constants) {
     constants_.push_back(TensorMachine::value_of(Array::of(literal)));
   }
@@ -23,21 +24,14 @@ std::shared_ptr<const BoundFunction> LoadedPlan::bound(uint32_t function,
                                                        std::span<const int64_t> sizes) const {
   {
     const std::lock_guard lock(mutex_);
-    auto& known = bound_[function];
-    for (size_t i = 0; i < known.size(); ++i) {
-      if (!std::ranges::equal(known[i]->sizes, sizes)) continue;
-      std::rotate(known.begin(), known.begin() + static_cast<ptrdiff_t>(i),
-                  known.begin() + static_cast<ptrdiff_t>(i) + 1);
-      return known.front();
-    }
+    const std::shared_ptr<const BoundFunction>* const known = bound_[function].find(
+        [&](const auto& each) { return std::ranges::equal(each->sizes, sizes); });
+    if (known != nullptr) return *known;
   }
   auto made = std::make_shared<const BoundFunction>(
       bound_function(plan_.functions[function], plan_.kernels, sizes));
   const std::lock_guard lock(mutex_);
-  auto& known = bound_[function];
-  known.insert(known.begin(), made);
-  if (known.size() > kMostBound) known.pop_back();
-  return made;
+  return bound_[function].add(std::move(made));
 }
 
 std::unique_ptr<Frame> LoadedPlan::take_frame(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plait/compile/inside/running/frame.h"
+#include "plait/core/inside/system/recent_cache.h"
 
 namespace plait::compile {
 
@@ -24,10 +25,12 @@ class LoadedPlan {
   void give_back(std::unique_ptr<Frame> frame) const;
 
  private:
+  using BoundFunctions = RecentList<std::shared_ptr<const BoundFunction>>;
+
   Plan plan_;
   std::vector<ir::Value> constants_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::vector<std::shared_ptr<const BoundFunction>>> bound_;  // latest first
+  mutable std::vector<BoundFunctions> bound_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;
 };
 

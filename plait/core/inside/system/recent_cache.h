@@ -57,7 +57,7 @@ class RecentCache {
   std::unordered_map<Key, typename Entries::iterator, Hash> places_;
 };
 
-// By a test of each entry; for one thread.
+// By a test of each entry; not thread-safe.
 template <class Entry>
 class RecentList {
  public:
@@ -73,6 +73,9 @@ class RecentList {
     }
     return nullptr;
   }
+
+  // The one found or added last; null if there is none.
+  const Entry* latest() const { return entries_.empty() ? nullptr : &entries_.front(); }
 
   Entry& add(Entry entry) {
     entries_.push_front(std::move(entry));

@@ -319,7 +319,7 @@ struct IsFinite {
   }
 };
 
-// Of magnitude and sign, in bits.
+// Joins a magnitude and a sign, in bits.
 struct CopySign {
   template <class T>
   static T of(T magnitude, T sign) {

@@ -20,7 +20,6 @@ class Loops {
     }
   }
 
-  size_t count() const { return loops_.size(); }
   const Loop& at(size_t number) const { return loops_[number]; }
   std::optional<size_t> find(std::string_view op, DType dtype) const {
     const auto place = numbers_.find({op, dtype});
@@ -87,7 +86,6 @@ const Loops& loops() {
 std::optional<size_t> find_loop(std::string_view op, DType dtype) {
   return loops().find(op, dtype);
 }
-size_t loop_count() { return loops().count(); }
 const Loop& loop_at(size_t number) { return loops().at(number); }
 
 }  // namespace plait::cpu

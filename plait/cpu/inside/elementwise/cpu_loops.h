@@ -29,7 +29,6 @@ struct Loop {
 };
 
 std::optional<size_t> find_loop(std::string_view op, DType dtype);
-size_t loop_count();
 const Loop& loop_at(size_t number);
 
 // Runs a loop with the arguments of an ElementwiseLoop.

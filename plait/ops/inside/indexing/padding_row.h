@@ -7,7 +7,7 @@
 
 namespace plait {
 
-// Whether each id names this row; both may count from the end. IndexError if there is no such row.
+// True where an id names this row; both may count from the end. IndexError if there is no such row.
 Tensor is_padding_row(std::string_view function, const Tensor& ids, const Tensor& table,
                       int64_t padding);
 

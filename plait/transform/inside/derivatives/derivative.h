@@ -23,7 +23,7 @@ std::vector<OperandType> types_of(std::span<const Tensor> tensors);
 bool reads_operand(const Reads& reads, size_t i);
 bool reads_result(const Reads& reads, size_t i);
 
-// What the derivative with respect to the `wanted` operands reads. TypeError for a primitive
+// Values that the derivative with respect to the `wanted` operands reads. TypeError for a primitive
 // without rules.
 Reads reads_of(const ir::Primitive& primitive, const std::vector<bool>& wanted);
 // True if a result depends smoothly on one of these operands.

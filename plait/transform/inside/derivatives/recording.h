@@ -20,7 +20,7 @@ struct NeedsAllKept : Unwinding {};
 
 class Recording {
  public:
-  // Whether values of the results are needed, or only what their derivatives read.
+  // A run computes the results, or only what their derivatives read.
   enum class Want { results, derivatives };
 
   // Records the operations that lead to the results, all of which are in the sketch. `inputs`

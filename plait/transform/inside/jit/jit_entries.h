@@ -1,4 +1,4 @@
-// What jit has recorded of a function for one kind of arguments: equal keys, dtypes and ranks.
+// Records of a jitted function for one kind of arguments: equal keys, dtypes and ranks.
 // Which sizes are symbols is decided here, and nothing is run.
 #pragma once
 

@@ -15,25 +15,23 @@ constexpr int64_t kRetracesBeforeWarning = 8;
 
 const std::shared_ptr<Entry>& Records::entry_of(const Call& call, std::span<const int64_t> sizes) {
   const Entry* alike = nullptr;
-  for (auto known = entries_.begin(); known != entries_.end(); ++known) {
-    const Entry& entry = **known;
-    if (entry.key != call.key) continue;
-    if (has_kinds_of(entry, call)) {
-      entries_.splice(entries_.begin(), entries_, known);
-      return entries_.front();
-    }
-    alike = &entry;
-  }
+  const std::shared_ptr<Entry>* const known =
+      entries_.find([&](const std::shared_ptr<Entry>& entry) {
+        if (entry->key != call.key) return false;
+        if (has_kinds_of(*entry, call)) return true;
+        alike = entry.get();
+        return false;
+      });
+  if (known != nullptr) return *known;
   std::string why;
   if (alike != nullptr) {
     why = explain_difference(*alike, call);
-  } else if (!entries_.empty()) {
-    why = plait::explain_difference(entries_.front()->key, call.key);
+  } else if (const std::shared_ptr<Entry>* const latest = entries_.latest()) {
+    why = plait::explain_difference((*latest)->key, call.key);
   }
-  entries_.push_front(new_entry(options_, call, sizes));
-  entries_.front()->why = std::move(why);
-  if (entries_.size() > std::max<size_t>(options_.max_records, 1)) entries_.pop_back();
-  return entries_.front();
+  std::shared_ptr<Entry> entry = new_entry(options_, call, sizes);
+  entry->why = std::move(why);
+  return entries_.add(std::move(entry));
 }
 
 Found Records::find(const Call& call, std::span<const int64_t> sizes,

@@ -1,18 +1,19 @@
 // All that jit has recorded of a function, and the statistics.
 #pragma once
 
-#include <list>
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/transform/inside/jit/jit_entries.h"
 
 namespace plait::jits {
 
-// What is known for one call.
+// The entry, the variant and the record for one call.
 struct Found {
   std::shared_ptr<Entry> entry;
   Variant* variant = nullptr;            // null if none fits
@@ -26,7 +27,8 @@ struct Found {
 class Records {
  public:
   // The options must outlive it.
-  explicit Records(const JitOptions& options) : options_(options) {}
+  explicit Records(const JitOptions& options)
+      : options_(options), entries_(std::max<size_t>(options.max_records, 1)) {}
 
   // Finds a record with these outcomes of its first guards. `left`: the record that another outcome
   // has led away from, or null.
@@ -49,8 +51,8 @@ class Records {
   void note_retrace(const std::string& why);
 
   const JitOptions& options_;
-  mutable std::mutex mutex_;                   // protects all below, except `recording` of entries
-  std::list<std::shared_ptr<Entry>> entries_;  // most recently called first
+  mutable std::mutex mutex_;  // protects all below, except `recording` of entries
+  RecentList<std::shared_ptr<Entry>> entries_;
   JitStats stats_;
 };
 

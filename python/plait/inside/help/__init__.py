@@ -1,1 +1,1 @@
-"""What users meet when they look for a name: names of other libraries, suggestions, docstrings, tracebacks."""
+"""Help for users who look for a name: names of other libraries, suggestions, docstrings, tracebacks."""

@@ -183,7 +183,7 @@ class Reach:
                        if name.startswith("__") and (callable(each) or hasattr(type(each), "__get__"))
                        and (name not in _CONSTRUCTORS or cls in self._constructed)]
             names = [*special, *self._known_names(vars(owner))]
-            # Of each class separately, since super() finds members that a subclass hides.
+            # Looks up in each class separately, since super() finds members that a subclass hides.
             self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
 
     def _in_module(self, module, path):

@@ -141,7 +141,7 @@ class Write:
 
 
 def looked_up(places, call, place, names):
-    """What is at a place outside, by number, or in an argument, by name, or what names lead to from there."""
+    """The value at a place outside, by number, or in an argument, by name, or what names lead to from there."""
     return _child_at(call.value_at(place) if isinstance(place, str) else value_at(places[place]), names)
 
 

@@ -33,7 +33,7 @@ def _causal(queries, keys, offset=0):
 
 
 def _attended(layer, q, k, v, masks, is_causal, key, needs_weights=False):
-    """What each query sees, and the weights of it after dropout, or None where they are not needed."""
+    """The attention of each query, and its weights after dropout, or None where they are not needed."""
     if not needs_weights and not (layer.training and layer.dropout):
         return _core.scaled_dot_product_attention(q, k, v, attn_mask=_joined(masks), is_causal=is_causal), None
     groups = q.shape[-3] // k.shape[-3]

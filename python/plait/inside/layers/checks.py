@@ -93,7 +93,7 @@ def expect_indices(layer, what, indices, expected):
 
 
 def is_empty(x):
-    """Whether a tensor has no elements, as far as its sizes are known."""
+    """True if a tensor has no elements, as far as its sizes are known."""
     return any(isinstance(size, int) and size == 0 for size in x.shape)
 
 

@@ -31,7 +31,7 @@ class GatedMlp(Module):
 
 
 class MoELosses(NamedTuple):
-    """What a mixture of experts returns for training besides its output. load_balancing is num_experts times the sum over
+    """Returned by a mixture of experts for training, besides its output. load_balancing is num_experts times the sum over
     experts of the share of tokens that go to it and of its mean probability, which is top_k if all are equal; router_z is
     the mean of logsumexp(logits)**2. counts has the number of tokens of each expert.
 

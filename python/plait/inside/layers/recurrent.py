@@ -17,7 +17,7 @@ from plait.inside.trees.module import Module, attribute_of
 
 
 class _Kind(NamedTuple):
-    """What distinguishes RNN, GRU and LSTM."""
+    """Differences between RNN, GRU and LSTM."""
 
     step: Callable  # step(given, states, recurrent) returns the next states, h first; recurrent(h) is weight_hh @ h + bias_hh
     gates: int  # the rows of the weights are gates * hidden_size
@@ -232,7 +232,7 @@ class _Layers(Module):
         return output, states if len(states) > 1 else states[0]
 
     def _within(self, lengths, x):
-        """Whether each step is a part of its sequence: [steps, batch, 1]; None if all are."""
+        """True where a step is a part of its sequence: [steps, batch, 1]; None if all are."""
         if lengths is None:
             return None
         lengths = asarray(lengths)

@@ -141,7 +141,7 @@ class _Rows:
         return total, [by_x, *(None if one is None else _core.astype(one, each.dtype) for one, each in zip(sums, weights))]
 
     def denominator(self, target, dtype):
-        """What the mean divides by: the weights of the targets, or their number."""
+        """The denominator of the mean: the weights of the targets, or their number."""
         if self.is_of_probabilities:
             return _core.astype(_core.sum(_core.ones_like(target)), dtype) / self.classes
         counts = target != self.ignore_index

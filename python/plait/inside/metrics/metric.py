@@ -1,4 +1,4 @@
-"""What all metrics have in common: a state of tensors that merges."""
+"""Common to all metrics: a state of tensors that merges."""
 
 import copy
 

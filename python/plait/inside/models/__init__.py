@@ -1,1 +1,1 @@
-"""What is done with whole models: containers, states, parametrizations, adapters, quantization."""
+"""Operations on whole models: containers, states, parametrizations, adapters, quantization."""

@@ -131,7 +131,7 @@ class Sequential(_List):
 
 
 def _takes_key(layer):
-    """Whether calls of the layer may have a random key: a parameter `key` that can be left out, or can only be named."""
+    """True if calls of the layer may have a random key: a parameter `key` that can be left out, or can only be named."""
     while isinstance(layer, Applied) and layer.how.name in ("jit", "remat"):
         layer = layer.function
     try:
@@ -196,7 +196,7 @@ class _Dict(_Container):
         return list(self._keys)
 
     def values(self):
-        """What has the names."""
+        """The values, in the order of keys()."""
         return self._held()
 
     def items(self):

@@ -1,4 +1,4 @@
-"""What all optimizers have in common: update(model, gradient) returns the model and the optimizer of the next step."""
+"""Common to all optimizers: update(model, gradient) returns the model and the optimizer of the next step."""
 
 import copy
 

@@ -13,7 +13,7 @@ ACCEPTED = ("foreach", "fused", "capturable", "differentiable")
 
 
 class GroupedOptimizer(ModelOptimizer):
-    """What subclasses have: `_numbers` and `_options`, the names of attributes; `_optional`, those of the numbers that may be absent (None
+    """Subclasses have: `_numbers` and `_options`, the names of attributes; `_optional`, those of the numbers that may be absent (None
     in the formula) because they are 0 at construction; `_states_of`, the names of the states of a weight; `_of_step`, which adds numbers
     that are the same for all weights; and `_formula`, which gets one weight and returns it with its states. Complex weights are pairs of
     real numbers along a last axis there; weights of 16 bits are f32."""

@@ -5,7 +5,7 @@ import math
 from plait import _core, errors
 from plait.inside.optimizers.grouped import GroupedOptimizer, wide_of
 
-# Of a matrix without elements any will do.
+# For a matrix without elements any orthogonal one will do.
 _RATES = {"original": lambda rows, columns: math.sqrt(max(1, rows / max(columns, 1))),
           "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
           "spectral_unclamped": lambda rows, columns: math.sqrt(rows / max(columns, 1))}

@@ -1,4 +1,4 @@
-"""What schedules are: values that are called with a step."""
+"""Schedules: values that are called with a step."""
 
 import math
 

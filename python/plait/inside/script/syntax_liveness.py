@@ -6,7 +6,7 @@ from plait.inside.script.syntax_names import bound_by, contains, used_by
 
 
 def note_live_names(nodes):
-    """Of the statements of a function."""
+    """The live names in the statements of a function."""
     _live(nodes, frozenset(), _Ways())
 
 

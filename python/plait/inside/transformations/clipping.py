@@ -255,6 +255,6 @@ class expect_finite(PerWeight):  # noqa: N801
 
 
 def are_finite(tree):
-    """Whether all elements of all leaves are finite, bool[]."""
+    """True if all elements of all leaves are finite, bool[]."""
     found = [_core.all(_core.isfinite(each)) for each in Columns("optim", tree).leaves]
     return _core.all(_core.stack(found)) if found else _core.full((), True)

@@ -102,7 +102,7 @@ _MISSING = object()
 
 
 def _at_path(tree, path):
-    """What a tree, or the beginning of one, has at a path."""
+    """The subtree of a tree, or of the beginning of one, at a path."""
     children = _core._children(tree)
     if children is None:
         return tree

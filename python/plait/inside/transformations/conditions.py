@@ -169,7 +169,7 @@ class MultiSteps(Wrapping):
         return old + (new - old) / _core.astype(place + 1, dtype) if self.use_grad_mean else old + new
 
     def has_updated(self, state):
-        """Whether the last step applied an update."""
+        """True if the last step applied an update."""
         return _core.logical_and(_core.equal(state.mini_step, 0), state.gradient_step > 0)
 
     def gradient_transformation(self):

@@ -1,4 +1,4 @@
-"""What applies updates to weights."""
+"""Applies updates to weights."""
 
 import functools
 
@@ -102,7 +102,7 @@ class Optimizer(ModelOptimizer):
 
     @property
     def loss_scale(self):
-        """What the loss is multiplied by, with loss_scale in the transformation; else 1."""
+        """The factor of the loss, with loss_scale in the transformation; else 1."""
         scale = loss_scale_of(self.state)
         return 1.0 if scale is None else scale
 

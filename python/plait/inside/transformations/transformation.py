@@ -94,7 +94,7 @@ class GradientTransformation(Module):
 
 
 def takes_extra(function):
-    """Whether a function takes any named arguments."""
+    """True if a function takes any named arguments."""
     try:
         return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

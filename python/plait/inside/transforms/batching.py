@@ -51,7 +51,7 @@ def _vmap_of_tree(tree, arguments, keywords, in_axes, **options):
 
 
 def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own=0):
-    """Of which the first `own` arguments are not the user's."""
+    """The first `own` arguments are not the user's."""
     arguments = _with_tensors(arguments)
     _expect_no_axes(keywords)
     leaves, structure = _tensors(arguments)

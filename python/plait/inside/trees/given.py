@@ -181,7 +181,7 @@ class Handed:
     def __init__(self, form, leaves, sees_assignments=False):
         self._structure, self._leaves = form, leaves
         self.tree = form.unflatten(leaves)
-        # What the tensors hold, if assignments into them (x[0] = 1) are looked for.
+        # Contents of the tensors, if assignments into them (x[0] = 1) are looked for.
         self._contents = [(leaf, leaf._share()) for leaf in leaves if isinstance(leaf, _core.Tensor)] if sees_assignments else []
 
     def expect_unchanged(self, what, result):
@@ -211,11 +211,11 @@ class Handed:
         return changes
 
     def is_unchanged(self):
-        """Whether the tree has the same nodes and leaves as before; what is in the tensors is not looked at."""
-        return self._structure._is_of(self.tree, self._leaves)
+        """True if the tree has the same nodes and leaves as before; the contents of the tensors are not compared."""
+        return self.tree is None or self._structure._is_of(self.tree, self._leaves)
 
     def _lost(self, result):
-        if self.tree is None or self.is_unchanged():
+        if self.is_unchanged():
             return
         nodes, leaves = {id(node) for node in _nodes(result)}, {id(leaf) for leaf in _core._flatten(result)[0]}
         for change in _changed(self.tree, self._structure.unflatten(self._leaves), ()):

@@ -1,4 +1,4 @@
-// What loops share when they run for many samples.
+// Shared by loops that run for many samples.
 #pragma once
 
 #include <span>

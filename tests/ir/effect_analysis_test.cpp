@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "plait/ir/analysis/effect_analysis.h"
+
+#include <gtest/gtest.h>
 
 #include "tests/support/scalar_ops.h"
 

@@ -18,7 +18,7 @@
 namespace plait::ir {
 namespace {
 
-// What stands in the blocks of a document that are in this language.
+// Contents of the blocks of a document that are in this language.
 std::vector<std::string> examples_of(const std::string& path,
                                      const std::string& language = "plait") {
   std::ifstream file(path);

@@ -1,10 +1,9 @@
 // The derivative of dropout uses the same mask.
-#include "plait/ops/neural/dropout.h"
-
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/neural/dropout.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/transform/derivatives/grad.h"
