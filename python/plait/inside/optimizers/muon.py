@@ -5,7 +5,7 @@ import math
 from plait import _core, errors
 from plait.inside.optimizers.grouped import GroupedOptimizer, wide_of
 
-# For a matrix without elements any orthogonal one will do.
+# By the shape of a matrix; for one without elements the rate does not matter.
 _RATES = {"original": lambda rows, columns: math.sqrt(max(1, rows / max(columns, 1))),
           "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
           "spectral_unclamped": lambda rows, columns: math.sqrt(rows / max(columns, 1))}

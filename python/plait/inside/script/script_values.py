@@ -190,7 +190,7 @@ class _Watch:
                 continue
             new = now[len(before):]
             is_cache = not isinstance(value, (list, set, collections.deque)) and all(a is b for a, b in zip(now, before))
-            if not isinstance(value, dict):  # an attribute that hides one of the class is no new value
+            if not isinstance(value, dict):  # an attribute that hides one of the class is not a new one
                 is_cache = is_cache and not any(hasattr(type(value), name) for name in new[::2])
             if is_cache and not any(isinstance(leaf, Tensor) for each in new for leaf in _spread(each)[0]):
                 continue
