@@ -176,6 +176,14 @@ class ChangingBodies(unittest.TestCase):
             pl.random.seed(seed)
             self.assertAlmostEqual(float(jitted(x)), expected, places=5)
 
+    def test_state_that_is_not_visible_is_warned_of(self):
+        def numbered(x):
+            items = iter(range(10))
+            return pl.scan(lambda q, v: (q + v * next(items), None), pl.tensor(0.0), x)[0]
+
+        with self.assertWarnsRegex(pl.errors.HostStateWarning, "scan runs its function once, while it is recorded.* is an iterator"):
+            pl.jit(numbered)(INPUTS[0])
+
     def test_custom_rules_say_so(self):
         counter = Counter()
 

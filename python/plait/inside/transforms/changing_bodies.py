@@ -67,6 +67,7 @@ class Bodies:
             except Refused as refused:  # a branch or a loop within it
                 result, changed = None, refused.changed
             if changed is None:
+                self._warn_of_unseen(state)
                 return result
             state.restore()
             recording.forget()
@@ -88,6 +89,11 @@ class Bodies:
                        "make such state an argument, and return it")
         return result
 
+    def _warn_of_unseen(self, state):
+        if state.unseen is not None:
+            self._warn(f"{self._what} runs its function once, while it is recorded, and not at each step, although {state.unseen}",
+                       "write a loop of Python, or do it outside of the function")
+
     def _warn(self, message, hint):
         code = next((code for each in self._functions for code in _codes_of(each) if isinstance(code, types.CodeType)), None)
         file, line = (self._what, 1) if code is None else (code.co_filename, code.co_firstlineno)
@@ -108,6 +114,11 @@ class _State:
     def __init__(self, functions):
         self._reach = Reach([("", (each,), 0) for each in functions])
         self._snapshot = Snapshot(self._reach, {})
+
+    @property
+    def unseen(self):
+        """Why changes may not be seen; None if all are."""
+        return self._reach.opaque
 
     def changed(self):
         return self._snapshot.first_change()
