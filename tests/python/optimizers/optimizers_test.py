@@ -373,6 +373,17 @@ class Clipping(unittest.TestCase):
                     self.assertIsNone(clipped["none"])
         np.testing.assert_array_equal(pl.optim.clip_grad_value(gradient, 0.3)["b"].numpy(), np.clip(values[1], -0.3, 0.3))
 
+    def test_gradients_that_are_not_finite(self):
+        def clip(gradient, **how):
+            return pl.optim.clip_grad_norm(gradient, 1.0, **how)
+
+        for run in clip, pl.jit(clip, name="clip"), pl.optim.get_total_norm:
+            for value, named in ([1.0, float("nan")], r"the gradient\.w has 1 nan"), ([1e38, 3e38], "the norm of the gradient has 1 inf"):
+                gradient = {"w": pl.tensor(value), "b": pl.ones(2)}
+                run(gradient)
+                with self.subTest(named), self.assertRaisesRegex(pl.CheckError, named):
+                    pl.eval(run(gradient, error_if_nonfinite=True))
+
     def test_tied_and_narrow(self):
         shared = pl.tensor([3.0, 4.0])
         clipped, norm = pl.optim.clip_grad_norm([shared, shared], 1.0)

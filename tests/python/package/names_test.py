@@ -103,6 +103,31 @@ class Tracebacks(unittest.TestCase):
             self.assertEqual(file, __file__)
             self.assertEqual(line, call.__code__.co_firstlineno)
 
+    def test_of_constructors(self):
+        refused = 0
+        for place in (plait.nn, plait.optim, plait.optim.lr_scheduler, plait.metrics):
+            for cls in [each for name, each in vars(place).items() if isinstance(each, type) and not name.startswith("_")]:
+                if cls.__init__ is object.__init__:  # takes no arguments
+                    continue
+                with self.subTest(cls.__name__):
+                    refused += self.is_refused(lambda: cls(unheard_of="nonsense"))  # noqa: B023
+                    for count in range(4):
+                        refused += self.is_refused(lambda: cls(*["nonsense"] * count))  # noqa: B023
+        self.assertGreater(refused, 700)
+
+    def is_refused(self, call):
+        """Whether a call raises an error, which has the line of the call."""
+        try:
+            call()
+        except plait.Error as error:
+            self.assertEqual(error.location, f"names_test.py:{call.__code__.co_firstlineno}")
+            self.assertIn(f", at {error.location}", str(error))
+            self.assertTrue(str(error).startswith((error.message, f"{type(error).__name__}: {error.message}")))
+            frames = traceback.extract_tb(error.__traceback__)
+            self.assertEqual(frames[-1].lineno, call.__code__.co_firstlineno, frames)
+            return True
+        return False
+
     def test_in_functions_that_are_transformed(self):
         lines = []
 

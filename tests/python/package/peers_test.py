@@ -96,6 +96,13 @@ class Names(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(hasattr(plait.nn, name) or "plait has no equivalent" not in (peers.of_module("plait.nn", name) or "plait has no equivalent"))
 
+    def test_names_that_resemble_others(self):
+        for place, names in ((plait, "train empty_cache parameter jax synchronize grad_and_value"), (plait.optim, "Adma SWA MultiOptimizer"),
+                             (plait.nn, "MSE F bce LoRA NTXentLoss FocalLoss DiceLoss HingeLoss LogCoshLoss")):
+            for name in names.split():
+                with self.subTest(name):
+                    self.assertTrue(self.answer(place, name))
+
     def test_tables_name_what_there_is(self):
         for table in (*peers.TABLES.values(), peers.TENSOR):
             for name, hint in table.items():

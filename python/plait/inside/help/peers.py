@@ -54,7 +54,7 @@ TENSOR = {
     "const_data_ptr": "x.numpy().ctypes.data", "ctypes": "x.numpy().ctypes", "base": "x.numpy().base", "flags": "x.numpy().flags",
     "flat": "x.flatten()", "itemset": "x.at[index].set(value)", "byteswap": "x.numpy().byteswap()", "newbyteorder": "x.numpy().byteswap()",
     "getfield": "x.numpy().getfield(dtype)", "setfield": "x.at[index].set(value)", "setflags": "x.copy() is another tensor",
-    "is_leaf": "x.requires_grad() begins a tape", "grad_fn": "plait.trace(f)(x) shows what f does", "grad_dtype": "x.dtype",
+    "is_leaf": "plait.grad(f)(x) needs no leaves; x.requires_grad() begins a tape", "grad_fn": "plait.trace(f)(x) shows what f does", "grad_dtype": "x.dtype",
     "retain_grad": "plait.gradient(result, x) of any x", "retains_grad": "plait.gradient(result, x) of any x",
     "register_post_accumulate_grad_hook": "x.register_hook(hook)", "get_device": "x.device",
     "block_until_ready": "not needed: x is computed already: x.item()",
@@ -76,6 +76,10 @@ _CHANGES = {
 # ---- Names of modules.
 
 PLAIT = {
+    "train": "model.train() returns the model in training mode, plait.value_and_grad(loss)(model) the loss and the gradient",
+    "empty_cache": "not needed: leave it out", "parameter": "plait.tensor([1.0, 2.0]): a tensor in a plait.Module is a parameter",
+    "jax": "plait.grad, plait.jit and plait.vmap are functions of plait itself", "synchronize": "not needed: results are computed already",
+    "grad_and_value": "plait.value_and_grad",
     # Creating tensors.
     "Tensor": "plait.tensor([1.0, 2.0])", "FloatTensor": "plait.tensor([1.0, 2.0])", "LongTensor": "plait.tensor([1, 2])",
     "ndarray": "plait.Tensor is the class, plait.tensor([1.0, 2.0]) makes a tensor", "Array": "plait.Tensor", "Variable": "plait.tensor([1.0, 2.0])",
@@ -217,6 +221,9 @@ PLAIT = {
 }
 
 NN = {
+    "MSE": "plait.nn.MSELoss", "F": "everything without weights is a function of plait: plait.relu(x)", "bce": "plait.binary_cross_entropy",
+    "LoRA": "plait.nn.lora, plait.nn.LoRALinear", "NTXentLoss": "plait.nn.nt_xent", "DiceLoss": "plait.nn.dice_loss",
+    "FocalLoss": "plait.nn.sigmoid_focal_loss, plait.nn.softmax_focal_loss", "HingeLoss": "plait.nn.hinge_loss", "LogCoshLoss": "plait.nn.log_cosh",
     "Module": "plait.Module", "Parameter": "a tensor in a plait.Module is a parameter: plait.tensor([1.0, 2.0])", "register_buffer": "self.mask = plait.nn.Buffer(mask)",
     "functional": "the functions of plait itself: plait.relu, plait.cross_entropy", "Container": "plait.nn.Sequential", "MLP": "plait.nn.Mlp",
     "Dense": "plait.nn.Linear", "LinearCrossEntropyOptions": "plait.nn.LinearCrossEntropyLoss", "RNNBase": "plait.nn.LSTM, plait.nn.GRU or plait.nn.RNN",
@@ -238,13 +245,14 @@ INIT = {
     **{f"he_{kind}": f"plait.nn.init.kaiming_{kind}(shape)" for kind in ("uniform", "normal")},
 }
 OPTIM = {
+    "Adma": "plait.optim.Adam", "SWA": "plait.optim.AveragedModel",
     "inject_hyperparams": "not needed: numbers are tensors of the transformation: optimizer.transformation.learning_rate = 0.1",
     "TransformInitFn": "plait.optim.GradientTransformation(init, update)", "GradientTransformationExtraArgs": "plait.optim.GradientTransformation(init, update)",
     "GradScaler": "plait.optim.Optimizer(plait.optim.loss_scale(plait.optim.adamw(1e-3)), model); plait.autocast() in bf16 needs no scaling",
     "update_bn": "calls of the averaged model in training mode, on batches, change its running statistics: "
                  "_, model = plait.nn.call(average.model, x)",
     "adamW": "plait.optim.adamw(1e-3) is the transformation, plait.optim.AdamW(model) the optimizer", "Adamw": "plait.optim.AdamW(model)",
-    "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.partition, in plait.optim.Optimizer",
+    "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.Optimizer(model, plait.optim.partition(…)): a transformation for each label",
     "clip_grad_norm_": "gradient, norm = plait.optim.clip_grad_norm(gradient, max_norm)",
     "clip_grad_value_": "gradient = plait.optim.clip_grad_value(gradient, clip_value)",
 }
