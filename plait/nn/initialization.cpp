@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/pad.h"
 #include "plait/ops/arrays/rearrange.h"
@@ -85,6 +86,7 @@ Tensor uniform(const Tensor& key, const Shape& shape, double bound, DType dtype)
 
 Tensor uniform(const Tensor& key, const Shape& shape, double a, double b, DType dtype) {
   const Call call("nn::uniform", shape);
+  expect_one_key(key);
   if (!(a <= b)) {
     throw ValueError("the numbers are from {} to {}, expected a range", a, b)
         .at(Location::of_caller());
@@ -95,6 +97,7 @@ Tensor uniform(const Tensor& key, const Shape& shape, double a, double b, DType 
 
 Tensor normal(const Tensor& key, const Shape& shape, double mean, double std, DType dtype) {
   const Call call("nn::normal", shape);
+  expect_one_key(key);
   expect_number("mean", mean);
   expect_not_negative("std", std);
   return random::normal(key, shape, mean, std, dtype);
@@ -102,6 +105,7 @@ Tensor normal(const Tensor& key, const Shape& shape, double mean, double std, DT
 
 Tensor trunc_normal(const Tensor& key, const Shape& shape, const TruncNormalOptions& options) {
   const Call call("nn::trunc_normal", shape);
+  expect_one_key(key);
   expect_number("mean", options.mean);
   if (!(options.std > 0)) {
     throw ValueError("std is {}, expected more than 0", options.std).at(Location::of_caller());
@@ -150,9 +154,8 @@ Tensor orthogonal(const Tensor& key, const Shape& shape, double gain, DType dtyp
   const auto sizes = sizes_of(shape, 2, SIZE_MAX, "at least two dimensions: [outputs, inputs, …]");
   if (is_empty(sizes)) return zeros(shape, dtype);
   const int64_t rows = sizes[0], columns = fans_of(shape).in;
-  const auto [q, r] =
-      linalg::qr(random::normal(key, {std::max(rows, columns), std::min(rows, columns)}, 0., 1.,
-                                dtype == DType::f64 ? DType::f64 : DType::f32));
+  const auto [q, r] = linalg::qr(normal(key, {std::max(rows, columns), std::min(rows, columns)}, 0,
+                                        1, dtype == DType::f64 ? DType::f64 : DType::f32));
   const Tensor matrix = q * sign(diagonal(r));  // otherwise it would not be uniformly distributed
   const Tensor weight = rows < columns ? matrix_transpose(matrix) : matrix;
   return astype(reshape(weight * gain, shape), dtype);
@@ -165,7 +168,7 @@ Tensor sparse(const Tensor& key, const Shape& shape, double sparsity, double std
     throw ValueError("sparsity is {}, expected a share from 0 to 1", sparsity)
         .at(Location::of_caller());
   }
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   const Tensor rank = argsort(argsort(random::uniform(keys[0], shape), 0), 0);
   const auto zeros_of_column = std::ceil(sparsity * static_cast<double>(sizes[0]));
   return where(rank < static_cast<int64_t>(zeros_of_column), 0,

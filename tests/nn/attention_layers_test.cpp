@@ -498,6 +498,24 @@ TEST(Transformers, RefuseWhatIsNone) {
   refused([&] { multihead(x, x, x[0]); }, {"have 3, 3 and 2 dimensions"});
   refused([&] { multihead(x, x, x, {.attn_mask = ones({1, 1, 3, 3})}); },
           {"attn_mask is f32[1, 1, 3, 3]"});
+  const auto hidden = [](const Shape& shape) { return zeros(shape, DType::boolean); };
+  const Tensor numbers = ones({3, 3}, DType::i64);
+  refused([&] { multihead(x, x, x, {.attn_mask = numbers}); },
+          {"nn::MultiheadAttention", "attn_mask is i64[3, 3], expected bool", "attn_mask != 0"});
+  const auto first = Multihead::init(key, 4, 2, {.add_zero_attn = true, .batch_first = true});
+  refused([&] { first(x, x, x, {.key_padding_mask = ones({2, 3}, DType::i64)}); },
+          {"key_padding_mask is i64[2, 3], expected bool"});
+  for (const Shape& shape : {Shape{1, 3}, Shape{3}, Shape{2, 1}, Shape{2, 4}}) {
+    refused([&] { first(x, x, x, {.key_padding_mask = hidden(shape)}); },
+            {"ShapeError", "key_padding_mask is bool[", "expected [2, 3]: [batch, keys]"});
+  }
+  first(x, x, x, {.key_padding_mask = hidden({2, 3})});
+  multihead(x, x, x, {.key_padding_mask = hidden({3, 2})});
+  first(x[0], x[0], x[0], {.key_padding_mask = hidden({3})});
+  refused([&] { first(x[0], x[0], x[0], {.key_padding_mask = hidden({1, 3})}); },
+          {"expected [3]: [keys]"});
+  refused([&] { nn::Attention::init(key, 4, 2)(x, numbers); },
+          {"nn::Attention", "attn_mask is i64[3, 3]"});
   using nn::Attention;
   refused([&] { Attention::init(key, 8, 4, {.num_kv_heads = 3}); }, {"4 heads share 3 heads"});
   refused([&] { Attention::init(key, 8, 4, {.window = 0}); }, {"window is 0, expected 1 or more"});
@@ -518,6 +536,8 @@ TEST(Transformers, RefuseWhatIsNone) {
   refused([&] { nn::TransformerDecoderLayer::init(key, 8, 2, {.dropout = 7}); },
           {"nn::TransformerDecoderLayer", "dropout is 7"});
   const auto layer = nn::TransformerEncoderLayer::init(key, 8, 2, {.dim_feedforward = 4});
+  refused([&] { layer(ones({3, 2, 8}), {.src_key_padding_mask = ones({2, 3}, DType::i64)}); },
+          {"key_padding_mask is i64[2, 3]"});
   refused([&] { nn::TransformerEncoder::init(layer, -1); },
           {"nn::TransformerEncoder", "num_layers is -1"});
   refused([&] { nn::Transformer::init(key, {.num_encoder_layers = -1}); },

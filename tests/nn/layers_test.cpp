@@ -149,6 +149,24 @@ TEST(Layers, CrossEntropyIsAlongTheAxisAndInF32) {
   EXPECT_THROW(nn::cross_entropy(logits, target), ValueError);
 }
 
+TEST(Layers, AreDrawnWithOneKey) {
+  const Tensor keys = random::split_key(random::key(1), 8);
+  const auto refused = [](auto work) {
+    expect_contains(what_of<ShapeError>(work), {"expected one key, not key[8]", "vmap"});
+  };
+  refused([&] { nn::Linear::init(keys, 3, 4); });
+  refused([&] { nn::Conv1d::init(keys, 3, 4, 3); });
+  refused([&] { nn::Embedding::init(keys, 3, 4); });
+  refused([&] { nn::LSTM::init(keys, 3, 4); });
+  refused([&] { nn::MultiheadAttention::init(keys, 4, 2); });
+  refused([&] { nn::Attention::init(keys, 4, 2); });
+  refused([&] { nn::uniform(keys, {3}, 1); });
+  refused([&] { nn::trunc_normal(keys, {3}); });
+  refused([&] { nn::orthogonal(keys, {3, 3}); });
+  const auto layers = vmap([](const Tensor& key) { return nn::Linear::init(key, 3, 4); })(keys);
+  EXPECT_EQ(layers.weight.type().text(), "f32[8, 4, 3]");
+}
+
 TEST(Layers, RefuseWhatIsNone) {
   const Tensor key = random::key(1);
   expect_contains(what_of<ValueError>([&] { nn::Linear::init(key, -1, 3); }), {"-1"});

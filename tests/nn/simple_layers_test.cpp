@@ -1,7 +1,14 @@
 // Simple layers: what the oracle (tests/oracles/layer_cases_simple*.cpp) does not compare. Random
 // layers by their statistics and keys, statistics over a named axis, initial weights, and errors.
+#include <array>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <unordered_map>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -111,6 +118,34 @@ TEST(SimpleLayers, DropoutsHaveTheirRates) {
   }
   const nn::Dropout all{1};
   EXPECT_EQ(greatest(all(rows, kKey)), 0);
+}
+
+struct Nested {
+  std::variant<nn::Identity, nn::Dropout> one;
+  std::vector<std::variant<nn::Dropout, nn::Identity>> several;
+  std::map<std::string, std::optional<nn::Dropout>> named;
+  std::unordered_map<int64_t, std::array<nn::Dropout, 2>> numbered;
+  Buffers<std::pair<nn::Dropout, nn::Dropout>> still;
+  const std::vector<int64_t> sizes = {1};
+};
+
+TEST(SimpleLayers, TheModeReachesAllPartsOfATree) {
+  const nn::Dropout drop{0.5};
+  const Nested model{.one = drop,
+                     .several = {drop, nn::Identity{}},
+                     .named = {{"a", drop}, {"b", std::nullopt}},
+                     .numbered = {{3, {drop, drop}}},
+                     .still = std::pair{drop, drop}};
+  const auto expect = [](const Nested& made, bool training) {
+    EXPECT_EQ(std::get<nn::Dropout>(made.one).training, training);
+    EXPECT_EQ(std::get<nn::Dropout>(made.several[0]).training, training);
+    EXPECT_EQ(made.named.at("a")->training, training);
+    EXPECT_EQ(made.numbered.at(3)[1].training, training);
+    EXPECT_EQ(made.still.second.training, training);
+  };
+  const Nested still = nn::eval(model);
+  expect(still, false);
+  expect(nn::train(still), true);
 }
 
 TEST(SimpleLayers, AlphaDropoutKeepsMeanAndVariance) {

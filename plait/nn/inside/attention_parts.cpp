@@ -1,7 +1,9 @@
 #include "plait/nn/inside/attention_parts.h"
 
 #include <limits>
+#include <string>
 
+#include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
@@ -53,6 +55,14 @@ Tensor for_each_head(const Tensor& x, const Tensor& q) {
 
 Tensor causal_mask(Dim queries, Dim keys, const Operand& offset) {
   return greater_equal(expand_dims(iota(queries), 1) + offset, iota(keys));
+}
+
+void expect_mask(std::string_view name, const Tensor& mask) {
+  if (!mask || is_boolean(mask.dtype()) || is_floating(mask.dtype())) return;
+  throw TypeError("{} is {}, expected bool, or floating numbers that are added to the scores", name,
+                  mask.type().text())
+      .at(Location::of_caller())
+      .hint(std::string(name) + " != 0 is boolean");
 }
 
 Attended attended(const Tensor& q, const Tensor& k, const Tensor& v, const Attending& how) {

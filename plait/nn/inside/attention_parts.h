@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "plait/nn/inside/sequence_parts.h"
@@ -14,6 +15,9 @@ namespace plait::nn {
 
 // True where query i attends to key j: offset + i ≥ j.
 Tensor causal_mask(Dim queries, Dim keys, const Operand& offset = 0);
+
+// TypeError unless a mask, if there is one, is boolean or of floating numbers.
+void expect_mask(std::string_view name, const Tensor& mask);
 
 struct Attending {
   // Each is true where attention goes, or a number to add to the scores.

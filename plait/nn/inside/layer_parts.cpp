@@ -9,8 +9,20 @@
 
 namespace plait::nn {
 
+void expect_one_key(const Tensor& key) {
+  if (key.rank() == 0) return;
+  throw ShapeError("expected one key, not {}", key.type().text())
+      .at(Location::of_caller())
+      .hint("keys[0] is the first of them; vmap over keys makes a layer for each");
+}
+
+Tensor keys_of(const Tensor& key, Dim count) {
+  expect_one_key(key);
+  return random::split_key(key, count);
+}
+
 Weights weights_of(const Tensor& key, const Shape& shape, std::optional<Dim> outputs, DType dtype) {
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   const int64_t inputs = fans_of(shape).in;
   const double bound = inputs > 0 ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
   Weights made{.weight = uniform(keys[0], shape, bound, dtype), .bias = {}};

@@ -16,6 +16,11 @@ struct Weights {
   std::optional<Tensor> bias;
 };
 
+// ShapeError for several keys: the weights of a layer are drawn with one.
+void expect_one_key(const Tensor& key);
+// `count` keys of one.
+Tensor keys_of(const Tensor& key, Dim count);
+
 // PyTorch's default: weight and bias are uniform in ±1/√fan-in. Without outputs there is no bias.
 Weights weights_of(const Tensor& key, const Shape& shape, std::optional<Dim> outputs, DType dtype);
 

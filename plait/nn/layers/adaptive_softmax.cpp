@@ -8,13 +8,13 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/neural/softmax.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::nn {
@@ -41,7 +41,7 @@ AdaptiveLogSoftmaxWithLoss AdaptiveLogSoftmaxWithLoss::init(const Tensor& key, i
   const auto clusters = static_cast<int64_t>(cutoffs.size());
   cutoffs.push_back(classes);
   check_clusters(inputs, cutoffs, options.div_value);
-  const Tensor keys = random::split_key(key, 2 * clusters + 1);
+  const Tensor keys = keys_of(key, 2 * clusters + 1);
   AdaptiveLogSoftmaxWithLoss made{.cutoffs = std::move(cutoffs), .head = {}, .tail = {}};
   made.head = Linear::init(keys[0], inputs, made.cutoffs[0] + clusters,
                            {.bias = options.head_bias, .dtype = options.dtype});

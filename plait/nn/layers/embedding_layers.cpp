@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/nn/initialization.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/take.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/reductions/statistics.h"
 
 namespace plait::nn {
@@ -32,7 +32,7 @@ template <class Options>
 Table table_of(const Tensor& key, int64_t rows, int64_t width, const Options& options) {
   expect_sizes({rows, width}, "a table");
   expect_max_norm(options.max_norm, options.norm_type);
-  Table made{.weight = random::normal(key, {rows, width}, 0., 1., options.dtype),
+  Table made{.weight = normal(key, {rows, width}, 0, 1, options.dtype),
              .padding_idx = options.padding_idx};
   if (!made.padding_idx) return made;
   int64_t& row = *made.padding_idx;

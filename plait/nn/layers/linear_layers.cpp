@@ -9,7 +9,6 @@
 #include "plait/ops/call.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/normalization.h"
-#include "plait/ops/random/random.h"
 
 namespace plait::nn {
 Linear Linear::init(const Tensor& key, int64_t inputs, int64_t outputs,
@@ -30,7 +29,7 @@ Bilinear Bilinear::init(const Tensor& key, int64_t first_inputs, int64_t second_
   expect_sizes({first_inputs, second_inputs, outputs}, "a layer");
   if (first_inputs == 0) throw ValueError("0 first inputs, expected 1 or more");
   const double bound = 1 / std::sqrt(static_cast<double>(first_inputs));
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   Bilinear made{
       .weight = uniform(keys[0], {outputs, first_inputs, second_inputs}, bound, options.dtype),
       .bias = {}};

@@ -1,12 +1,10 @@
 // The mode of a model: training or not.
 #pragma once
 
-#include <optional>
-#include <ranges>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <utility>
+#include <variant>
 
 #include "plait/core/trees/reflect.h"
 #include "plait/core/trees/tree.h"
@@ -15,31 +13,31 @@ namespace plait::nn {
 
 template <class T>
 void set_training(T& part, bool training) {
-  if constexpr (is_tree_leaf<T>) {
+  using enum trees::Container;
+  constexpr trees::Container container = trees::container_of<T>;
+  const auto set = [&](auto& each) { set_training(each, training); };
+  if constexpr (is_tree_leaf<T> || std::is_const_v<T>) {
     return;
   } else if constexpr (trees::is_buffers<T>) {
-    set_training(trees::tree_of(part), training);
+    set(trees::tree_of(part));
+  } else if constexpr (container == tuple) {
+    std::apply([&](auto&... each) { (set(each), ...); }, part);
+  } else if constexpr (container == array || container == vector) {
+    for (auto& each : part) set(each);
+  } else if constexpr (container == map || container == unordered_map) {
+    for (auto& [key, each] : part) set(each);
+  } else if constexpr (container == optional) {
+    if (part.has_value()) set(*part);
+  } else if constexpr (container == variant) {
+    if (!part.valueless_by_exception()) std::visit(set, part);
   } else if constexpr (reflect::Reflectable<T>) {
     reflect::for_each_field(part, [&](std::string_view name, auto& field) {
       if constexpr (std::is_same_v<std::remove_reference_t<decltype(field)>, bool>) {
         if (name == "training") field = training;
       } else {
-        set_training(field, training);
+        set(field);
       }
     });
-  } else if constexpr (requires { std::tuple_size<T>::value; }) {
-    std::apply([&](auto&... each) { (set_training(each, training), ...); }, part);
-  } else if constexpr (requires {
-                         part.has_value();
-                         *part;
-                       }) {
-    if (part.has_value()) set_training(*part, training);
-  } else if constexpr (requires { typename T::mapped_type; }) {
-    for (auto& [key, each] : part) set_training(each, training);
-  } else if constexpr (std::ranges::range<T>) {
-    if constexpr (std::is_class_v<std::ranges::range_value_t<T>>) {
-      for (auto& each : part) set_training(each, training);
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -99,7 +100,7 @@ SpectralWeight SpectralWeight::of(const Tensor& key, const Tensor& weight, int64
                       .eps = options.eps};
   if (weight.rank() == 1) return made;
   const Tensor matrix = stop_gradient(matrix_of(weight, made.dim));
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   const auto begin = [&](int64_t i) {
     return unit(random::normal(keys[i], {matrix.shape(i)}, 0., 1., weight.dtype()), options.eps);
   };

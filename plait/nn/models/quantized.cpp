@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/nn/initialization.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
@@ -11,7 +12,6 @@
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/operand.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::nn {
@@ -136,7 +136,7 @@ QuantizedEmbedding QuantizedEmbedding::init(const Tensor& key, int64_t rows, int
                                             const QuantizedEmbeddingOptions& options) {
   const Call call("nn::QuantizedEmbedding");
   expect_sizes({rows, width}, "a table");
-  const Tensor table = random::normal(key, {rows, width}, 0., 1., options.dtype);
+  const Tensor table = normal(key, {rows, width}, 0, 1, options.dtype);
   return {QuantizedMatrix::of(table, {.bits = options.bits, .group_size = options.group_size})};
 }
 

@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/core/function_ref.h"
 #include "plait/nn/initialization.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/nn/inside/sequence_parts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
@@ -154,7 +155,7 @@ Tensor within_capacity(const MoE& moe, const Tensor& tokens, const Tensor& exper
 GatedMlp GatedMlp::init(const Tensor& key, int64_t width, int64_t hidden,
                         const GatedMlpOptions& options) {
   const Call call("nn::GatedMlp");
-  const Tensor keys = random::split_key(key, 3);
+  const Tensor keys = keys_of(key, 3);
   const LinearOptions linear{.bias = options.bias, .dtype = options.dtype};
   return {.gate = Linear::init(keys[0], width, hidden, linear),
           .up = Linear::init(keys[1], width, hidden, linear),
@@ -168,7 +169,7 @@ MoE MoE::init(const Tensor& key, int64_t features, int64_t hidden, int64_t num_e
               const MoEOptions& options) {
   const Call call("nn::MoE");
   check_options(features, hidden, num_experts, options);
-  const Tensor keys = random::split_key(key, 5);
+  const Tensor keys = keys_of(key, 5);
   MoE made{.router = Linear::init(keys[0], features, num_experts,
                                   {.bias = false, .dtype = options.dtype}),
            .gate = {},

@@ -15,7 +15,6 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/normalization.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::nn {
@@ -63,6 +62,15 @@ Tensor with_one_more(const Tensor& x, const std::optional<Tensor>& bias) {
   return concat(each, -2);
 }
 
+void check_padding(const Tensor& mask, Dim batch, Dim keys, bool has_batch) {
+  expect_mask("key_padding_mask", mask);
+  const Shape expected = has_batch ? Shape{batch, keys} : Shape{keys};
+  if (!mask || same(mask.shape(), expected)) return;
+  throw ShapeError("key_padding_mask is {}, expected {}: {}", mask.type().text(), expected.text(),
+                   has_batch ? "[batch, keys]" : "[keys]")
+      .at(Location::of_caller());
+}
+
 Tensor mask_by_heads(const Tensor& mask, int64_t heads) {
   if (mask.rank() == 2) return mask;
   if (mask.rank() == 3) return unflatten(mask, 0, {-1, heads});
@@ -74,14 +82,13 @@ Tensor mask_by_heads(const Tensor& mask, int64_t heads) {
 // The masks as those of scaled_dot_product_attention: true where attention goes. The keys that the
 // layer has added are seen.
 std::vector<Tensor> masks_of(const MultiheadAttention& layer, const MultiheadAttentionCall& call,
-                             Dim queries, Dim keys) {
-  const int64_t added = (layer.bias_k ? 1 : 0) + (layer.add_zero_attn ? 1 : 0);
+                             Dim queries, Dim keys, int64_t added) {
   std::vector<Tensor> masks;
   if (call.key_padding_mask) {
     masks.push_back(call.key_padding_mask[{ellipsis, new_axis, new_axis, Slice{}}]);
   }
   if (call.attn_mask) masks.push_back(mask_by_heads(call.attn_mask, layer.num_heads));
-  if (call.is_causal) masks.push_back(~causal_mask(queries, keys - added));
+  if (call.is_causal) masks.push_back(~causal_mask(queries, keys));
   for (Tensor& mask : masks) {
     if (added > 0) mask = pad_zeros(mask, -1, 0, added);
     if (is_boolean(mask.dtype())) mask = ~mask;
@@ -104,7 +111,7 @@ MultiheadAttention MultiheadAttention::init(const Tensor& key, int64_t embed_dim
                                             const MultiheadAttentionOptions& options) {
   const Call call("nn::MultiheadAttention");
   check_options(embed_dim, num_heads, options);
-  const Tensor keys = random::split_key(key, 6);
+  const Tensor keys = keys_of(key, 6);
   const auto [dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first, dtype] = options;
   MultiheadAttention made{
       .out_proj = Linear::init(keys[3], embed_dim, embed_dim, {.bias = bias, .dtype = dtype}),
@@ -149,8 +156,12 @@ MultiheadAttentionResult MultiheadAttention::operator()(const Tensor& query, con
     k = pad_zeros(k, -2, 0, 1);
     v = pad_zeros(v, -2, 0, 1);
   }
+  const Dim length = keys.shape(has_batch && !batch_first ? 0 : -2);
+  check_padding(given.key_padding_mask, q.shape(0), length, has_batch);
+  expect_mask("attn_mask", given.attn_mask);
+  const int64_t added = (bias_k ? 1 : 0) + (add_zero_attn ? 1 : 0);
   Attended seen = attended(q, k, v,
-                           {.masks = masks_of(*this, given, q.shape(-2), k.shape(-2)),
+                           {.masks = masks_of(*this, given, q.shape(-2), length, added),
                             .drop = {dropout, training},
                             .key = given.key,
                             .needs_weights = given.need_weights});

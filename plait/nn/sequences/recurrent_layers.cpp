@@ -18,7 +18,6 @@
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/activation.h"
 #include "plait/ops/neural/normalization.h"
-#include "plait/ops/random/random.h"
 #include "plait/transform/control/control.h"
 
 namespace plait::nn {
@@ -102,7 +101,7 @@ std::vector<NamedShape> shapes_of(const CellKind& kind, int64_t inputs, int64_t 
 // PyTorch's default: all are uniform in ±1/√hidden_size.
 std::map<std::string, Tensor> drawn(const Tensor& key, const std::vector<NamedShape>& shapes,
                                     int64_t hidden_size, DType dtype) {
-  const Tensor keys = random::split_key(key, static_cast<int64_t>(shapes.size()));
+  const Tensor keys = keys_of(key, static_cast<int64_t>(shapes.size()));
   const double bound = 1 / std::sqrt(static_cast<double>(hidden_size));
   std::map<std::string, Tensor> weights;
   for (size_t i = 0; i < shapes.size(); ++i) {

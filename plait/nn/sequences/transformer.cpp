@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/nn/inside/attention_parts.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/nn/inside/sequence_parts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
@@ -15,7 +16,6 @@
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/neural/activation.h"
-#include "plait/ops/random/random.h"
 
 namespace plait::nn {
 namespace {
@@ -69,7 +69,7 @@ void set_projections(Attention& made, const Tensor& key, int64_t width,
     return;
   }
   const int64_t context = options.context_dim.value_or(width);
-  const Tensor three = random::split_key(key, 3);
+  const Tensor three = keys_of(key, 3);
   made.q = Linear::init(three[0], width, queries, linear);
   made.k = Linear::init(three[1], context, keys, linear);
   made.v = Linear::init(three[2], context, keys, linear);
@@ -126,6 +126,7 @@ Tensor seen_keys(const Attention& layer, Dim queries, Dim keys, const Operand& o
 std::vector<Tensor> masks_of(const Attention& layer, const Tensor& attn_mask, Dim queries, Dim keys,
                              const Tensor& offset, DType dtype) {
   std::vector<Tensor> masks;
+  expect_mask("attn_mask", attn_mask);
   if (attn_mask) masks.push_back(attn_mask);
   const Operand first = offset ? Operand(offset) : Operand(0);
   if (offset || layer.window) masks.push_back(seen_keys(layer, queries, keys, first));
@@ -175,7 +176,7 @@ Attention Attention::init(const Tensor& key, int64_t width, int64_t heads,
                  .positions = options.positions,
                  .dropout = options.dropout};
   check_positions(options, heads, made.head_dim);
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   set_projections(made, keys[0], width, options);
   made.out =
       Linear::init(keys[1], heads * made.head_dim, width,
@@ -224,7 +225,7 @@ Tensor exact_gelu(const Tensor& x) { return gelu(x); }
 
 Mlp Mlp::init(const Tensor& key, int64_t width, int64_t hidden, const MlpOptions& options) {
   const Call call("nn::Mlp");
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   const LinearOptions linear{.bias = options.bias, .dtype = options.dtype};
   return {.up = Linear::init(keys[0], width, hidden, linear),
           .down = Linear::init(keys[1], hidden, width, linear),

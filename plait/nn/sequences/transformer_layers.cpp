@@ -5,6 +5,7 @@
 
 #include "plait/nn/initialization.h"
 #include "plait/nn/inside/attention_parts.h"
+#include "plait/nn/inside/layer_parts.h"
 #include "plait/nn/inside/sequence_parts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/call.h"
@@ -54,7 +55,7 @@ Stack stack_of(const Layer& layer, int64_t num_layers, const std::optional<Layer
 template <class Stack>
 Stack with_xavier(Stack stack, const Tensor& key) {
   const auto count = static_cast<int64_t>(leaf_count(stack));
-  const Tensor keys = random::split_key(key, std::max<int64_t>(count, 1));
+  const Tensor keys = keys_of(key, std::max<int64_t>(count, 1));
   int64_t place = 0;
   return map_leaves(std::move(stack), [&](const Tensor& leaf) {
     const Tensor own = keys[place++];
@@ -117,7 +118,7 @@ TransformerEncoderLayer TransformerEncoderLayer::init(const Tensor& key, int64_t
                                                       int64_t nhead,
                                                       const TransformerLayerOptions& options) {
   const Call call("nn::TransformerEncoderLayer");
-  const Tensor keys = random::split_key(key, 4);
+  const Tensor keys = keys_of(key, 4);
   auto made = block_of<TransformerEncoderLayer>(keys, d_model, options);
   made.self_attn = attention_of(keys[0], d_model, nhead, options);
   return made;
@@ -145,7 +146,7 @@ TransformerDecoderLayer TransformerDecoderLayer::init(const Tensor& key, int64_t
                                                       int64_t nhead,
                                                       const TransformerLayerOptions& options) {
   const Call call("nn::TransformerDecoderLayer");
-  const Tensor keys = random::split_key(key, 4);
+  const Tensor keys = keys_of(key, 4);
   auto made = block_of<TransformerDecoderLayer>(keys, d_model, options);
   made.norm3 = made.norm1;
   made.self_attn = attention_of(keys[0], d_model, nhead, options);
@@ -219,7 +220,7 @@ Transformer Transformer::init(const Tensor& key, const TransformerOptions& optio
   const Call call("nn::Transformer");
   expect_whole("num_encoder_layers", options.num_encoder_layers, 0, kMostLayers);
   expect_whole("num_decoder_layers", options.num_decoder_layers, 0, kMostLayers);
-  const Tensor keys = random::split_key(key, 2);
+  const Tensor keys = keys_of(key, 2);
   return {.encoder = transformer_stack<TransformerEncoderLayer, TransformerEncoder>(
               keys[0], options.num_encoder_layers, options),
           .decoder = transformer_stack<TransformerDecoderLayer, TransformerDecoder>(

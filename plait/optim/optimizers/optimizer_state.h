@@ -1,8 +1,8 @@
 // Optimizers with PyTorch's formulas: numbers, groups of parameters, and states by path.
 //
 //   optim::AdamW optimizer(model, {.lr = 3e-4, .groups = {{{"*.bias"}, {{"weight_decay", 0}}}}});
-//   optimizer.lr = full({}, 1e-4);                       // also as a schedule: .lr = schedule
-//   optimizer.numbers["beta1"] = full({}, 0.8);
+//   optimizer.lr = full({}, 1e-4, DType::f64);           // also as a schedule: .lr = schedule
+//   optimizer.numbers["beta1"] = full({}, 0.8, DType::f64);
 //   std::tie(model, optimizer) = optimizer.update(model, gradients);
 #pragma once
 

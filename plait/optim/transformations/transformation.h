@@ -3,7 +3,7 @@
 //
 //   const auto transformation = optim::chain(optim::clip_by_global_norm(1), optim::adamw(1e-3));
 //   optim::Optimizer optimizer(transformation, model);
-//   optimizer.state.number("learning_rate") = full({}, 1e-4);
+//   optimizer.state.number("learning_rate") = full({}, 1e-4, DType::f64);
 //   std::tie(model, optimizer) = optimizer.update(model, gradients);
 //
 // A Transformation is static in a tree: two are equal if one is a copy of the other.

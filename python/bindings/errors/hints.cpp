@@ -22,6 +22,7 @@ constexpr Saying kSayings[] = {
     {"set allow_unused to get an empty tensor for it", "set allow_unused=True to get None for it"},
     {"(grad<1>(f)), or set allow_integers", "(argnums=1), or set allow_int=True"},
     {"or set holomorphic", "or set holomorphic=True"},
+    {"while a DetectAnomaly exists", "within plait.detect_anomaly()"},
     {"pass it in the options: sizes", "pass sizes="},
     {"pass it in the options: size", "pass size="},
     {"pass it in the options: length", "pass length="},

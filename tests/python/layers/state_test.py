@@ -213,10 +213,6 @@ class States(unittest.TestCase):
         loaded = nn.load_state(ours, state, missing="2.head.*", superfluous=["*.haed.*"])
         self.assertIs(loaded[2].head.bias, ours[2].head.bias)
         self.assertEqual(np.abs(loaded[0].weight).max().item() if hasattr(np.abs(loaded[0].weight), "item") else 0, 0)
-        for named in {"missing": ["2.haed.*"]}, {"superfluous": "2.head.wieght"}:
-            with self.assertRaisesRegex(pl.ValueError, r"nn.load_state: (missing: no name of the model|superfluous: no name of the state) matches '2"
-                                        r"[\s\S]*did you mean 2.head."):
-                nn.load_state(ours, nn.state(ours), **named)
         with self.assertRaisesRegex(pl.TypeError, "the state is a list"):
             nn.load_state(ours, [])
 

@@ -21,6 +21,10 @@ GOOD, BAD = pl.tensor([4.0, 1.0]), pl.tensor([4.0, 0.0])
 
 
 class DetectAnomaly(unittest.TestCase):
+    def test_the_hint_of_check_finite_speaks_python(self):
+        with self.assertRaisesRegex(pl.errors.CheckError, r"hint: within plait.detect_anomaly\(\), the operation"):
+            pl.check_finite(pl.tensor([1.0, float("nan")]))
+
     def refused(self, pattern, function, *arguments, **options):
         with self.assertRaisesRegex(pl.CheckError, pattern) as caught, pl.detect_anomaly(**options):
             function(*arguments)

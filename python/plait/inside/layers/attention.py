@@ -32,6 +32,15 @@ def _causal(queries, keys, offset=0):
     return offset + _core.iota(queries)[:, None] >= _core.iota(keys)
 
 
+def _expect_mask(layer, name, mask):
+    """The mask as an array; TypeError unless it is of booleans or floating numbers."""
+    mask = asarray(mask)
+    if mask.dtype.kind in ("boolean", "floating"):
+        return mask
+    raise errors.TypeError.with_hint(f"nn.{type(layer).__name__}: {name} is {mask.dtype}[{', '.join(map(str, mask.shape))}], expected bool, or "
+                                     "floating numbers that are added to the scores", f"{name} != 0 is boolean")
+
+
 def _attended(layer, q, k, v, masks, is_causal, key, needs_weights=False):
     """The attention of each query, and its weights after dropout, or None where they are not needed."""
     if not needs_weights and not (layer.training and layer.dropout):
@@ -110,7 +119,10 @@ class MultiheadAttention(Module):
         if self.add_zero_attn:
             k, v = (_core.pad_zeros(each, -2, 0, 1) for each in (k, v))
         added = (bias_k is not None) + bool(self.add_zero_attn)
-        masks = self._masks(key_padding_mask, attn_mask, is_causal, q.shape[-2], k.shape[-2], added)
+        keys = k.shape[-2] - added
+        if key_padding_mask is not None:
+            key_padding_mask = self._expect_padding(key_padding_mask, (q.shape[0], keys) if is_batched else (keys,))
+        masks = self._masks(key_padding_mask, attn_mask, is_causal, q.shape[-2], keys, added)
         output, weights = _attended(self, q, k, v, masks, False, dropout_key, need_weights)
         output = self.out_proj(_from_heads(output))
         weights = _core.mean(weights, axis=-3) if need_weights and average_attn_weights else weights
@@ -134,19 +146,27 @@ class MultiheadAttention(Module):
         """Keys or values, with one more at the end."""
         return x if bias is None else _core.concat([x, _core.broadcast_to(bias[0], (*x.shape[:-2], 1, x.shape[-1]))], -2)
 
+    def _expect_padding(self, mask, shape):
+        """The mask as an array; ShapeError unless it is of the shape [batch, keys], or [keys]."""
+        mask = _expect_mask(self, "key_padding_mask", mask)
+        if tuple(mask.shape) == tuple(shape):
+            return mask
+        raise errors.ShapeError(f"nn.MultiheadAttention: key_padding_mask is {list(mask.shape)}, expected {list(shape)}: "
+                                f"{'[batch, keys]' if len(shape) == 2 else '[keys]'}")
+
     def _masks(self, key_padding_mask, attn_mask, is_causal, queries, keys, added):
         """Masks as those of scaled_dot_product_attention: True where attention goes. The keys that the layer has added are seen."""
         masks = []
         if key_padding_mask is not None:
-            masks.append(asarray(key_padding_mask)[..., None, None, :])
+            masks.append(key_padding_mask[..., None, None, :])
         if attn_mask is not None:
-            mask = asarray(attn_mask)
+            mask = _expect_mask(self, "attn_mask", attn_mask)
             if mask.ndim not in (2, 3):
                 raise errors.ShapeError(f"nn.MultiheadAttention: attn_mask has {mask.ndim} dimensions, expected [queries, keys] or "
                                         "[batch * num_heads, queries, keys]")
             masks.append(mask if mask.ndim == 2 else _core.unflatten(mask, 0, (-1, self.num_heads)))
         if is_causal:
-            masks.append(~_causal(queries, keys - added))
+            masks.append(~_causal(queries, keys))
         masks = [_core.pad_zeros(mask, -1, 0, added) if added else mask for mask in masks]
         return [~mask if mask.dtype.kind == "boolean" else mask for mask in masks]
 
@@ -274,7 +294,7 @@ class Attention(Module):
         return [_by_heads(part, heads) for part, heads in zip(parts, (self.heads, self.kv_heads, self.kv_heads))]
 
     def _masks(self, attn_mask, queries, keys, offset, is_cached, dtype):
-        masks = [] if attn_mask is None else [asarray(attn_mask)]
+        masks = [] if attn_mask is None else [_expect_mask(self, "attn_mask", attn_mask)]
         if is_cached or self.window is not None:
             masks.append(self._seen(queries, keys, offset))
         if isinstance(self.positions, ALiBi):

@@ -45,8 +45,6 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     expect_distinct("nn.load_state", structure.paths)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
     given, wanted = _renamed(_expect_state(state), rename), dict(zip(structure.paths, leaves))
-    chosen("nn.load_state: missing", missing, structure.paths, "name of the model")
-    chosen("nn.load_state: superfluous", superfluous, list(given), "name of the state")
     tied = _tied_names(structure.paths, leaves)
     absent = [name for name in wanted if not any(each in given for each in tied[name]) and not matches(name, missing)]
     further = [name for name in given if name not in wanted and not matches(name, superfluous)]
