@@ -116,7 +116,7 @@ class Tracebacks(unittest.TestCase):
         self.assertGreater(refused, 700)
 
     def is_refused(self, call):
-        """Whether a call raises an error, which has the line of the call."""
+        """True if a call raises an error, which has the line of the call."""
         try:
             call()
         except plait.Error as error:
