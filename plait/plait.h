@@ -202,7 +202,6 @@
 #include "plait/tensor/tensor.h"
 #include "plait/tensor/tracing/companion.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/late_use.h"
 #include "plait/tensor/tracing/level.h"
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/pending_values.h"

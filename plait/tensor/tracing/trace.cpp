@@ -8,8 +8,8 @@
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
 #include "plait/ir/structure.h"
+#include "plait/tensor/inside/late_use.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/late_use.h"
 #include "plait/tensor/tracing/named_axes.h"
 
 namespace plait {

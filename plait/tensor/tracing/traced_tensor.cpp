@@ -1,6 +1,6 @@
 // Reads of traced tensors by host code.
 #include "plait/core/error.h"
-#include "plait/tensor/tracing/late_use.h"
+#include "plait/tensor/inside/late_use.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {
