@@ -31,7 +31,7 @@ Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) con
 void Tensor::refuse_empty() {
   throw ValueError("this tensor was never given a value, or has been moved or donated")
       .at(Location::of_caller())
-      .hint("assign a tensor to it first");
+      .hint("assign a tensor to it first; a field that may be absent is a std::optional<Tensor>");
 }
 
 bool Tensor::is_resolved(const TracedValue& traced) {

@@ -365,14 +365,15 @@ TEST(ByPath, QuantizedModels) {
 }
 
 TEST(ByPath, NormsOfAModel) {
-  const Net net = net_of(kKey);
+  Net net = net_of(kKey);
   const Tensor x = draw(1, {8, 6});
-  const auto normed = nn::weight_norms(net, {"?.weight"});
+  auto normed = nn::weight_norms(net, {"?.weight"});
   EXPECT_EQ(normed.parametrizations.at("2.weight").original0.shape(), (Shape{4, 1}));
   EXPECT_LT(difference(normed(x), net(x)), 1e-5);
   auto spectral = nn::spectral_norms(kKey, net, {"0.weight"}, {.n_power_iterations = 50});
   const Tensor before = spectral.parametrizations.at("0.weight").vectors->u;
-  const Tensor expected = std::as_const(spectral)(x);
+  auto copy = spectral;
+  const Tensor expected = copy(x);
   EXPECT_LT(difference(spectral(x), expected), 1e-6);
   EXPECT_GT(difference(spectral.parametrizations.at("0.weight").vectors->u, before), 0);
   const Tensor weight = std::get<0>(spectral.whole()).weight;

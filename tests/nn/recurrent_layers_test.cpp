@@ -142,7 +142,7 @@ TEST(RecurrentLayers, SymbolicBatchAndLength) {
   expect_symbolic_sizes(
       small_lstm(random::key(1)),
       [](const nn::LSTM& layer, const Tensor& x) {
-        return layer(x, {}, {.lengths = iota(x.shape(1)) + 1});
+        return layer(x, {}, {.lengths = minimum(iota(x.shape(1)) + 1, x.shape(0))});
       },
       inputs);
   expect_symbolic_sizes(nn::GRU::init(random::key(1), 2, 3,
@@ -198,6 +198,9 @@ TEST(RecurrentLayers, RefuseWhatIsNone) {
   refused([&] { lstm(x, {}, {.lengths = zeros({}, DType::i64)}); },
           {"one integer for each sequence"});
   refused([&] { lstm(x, {}, {.lengths = ones({3})}); }, {"lengths is f32[3]"});
+  refused([&] { lstm(x, {}, {.lengths = full({x.shape(1)}, 9)}); },
+          {"lengths are", "expected numbers from 0 to the"});
+  refused([&] { lstm(x, {}, {.lengths = full({x.shape(1)}, -1)}); }, {"lengths are"});
   refused([&] { lstm(x[0], {}, {.lengths = ones({1}, DType::i64)}); }, {"lengths is i64[1]"});
   refused([&] { nn::RNNCell::init(key, 2, 3)(ones({4, 5})); },
           {"nn::RNNCell", "expected 1 or 2 dimensions, the last of 2"});

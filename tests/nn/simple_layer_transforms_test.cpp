@@ -82,7 +82,7 @@ void expect_all_batches(const Layer& layer, const Tensor& x) {
 
 template <class Layer>
 void expect_remat(const Layer& layer, const Tensor& x) {
-  const auto call = [](const Layer& each, const Tensor& y) { return each(y); };
+  const auto call = [](Layer each, const Tensor& y) { return each(y); };
   const auto loss = [](auto function) {
     return [function](const Tensor& y, const Layer& each) { return sum(sin(function(each, y))); };
   };

@@ -27,6 +27,7 @@
 #include "plait/nn/layers/resampling_layers.h"
 #include "plait/nn/layers/shape_layers.h"
 #include "plait/nn/models/mode.h"
+#include "plait/nn/models/parametrizations.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/indexing/index.h"
@@ -280,7 +281,7 @@ TEST(SimpleLayers, StatisticsOverANamedAxisAreThoseOfTheWholeBatch) {
     const auto loss = [parts](const Tensor& given, const nn::SyncBatchNorm& norm) {
       return sum(sin(parts(norm, given).first));
     };
-    const auto plain_loss = [](const Tensor& given, const nn::SyncBatchNorm& norm) {
+    const auto plain_loss = [](const Tensor& given, nn::SyncBatchNorm norm) {
       return sum(sin(norm(reshape(given, {8, 3, 5}))));
     };
     EXPECT_LT(difference(grad(loss)(x, layer), grad(plain_loss)(x, plain)), 1e-10);
@@ -301,20 +302,44 @@ TEST(SimpleLayers, StatisticsOverANamedAxisAreThoseOfTheWholeBatch) {
   }
 }
 
-TEST(SimpleLayers, AConstantLayerKeepsItsStatistics) {
-  const auto batch = nn::BatchNorm1d::init(3);
-  const auto sync = nn::SyncBatchNorm::init(3, "");
-  const auto instance = nn::InstanceNorm1d::init(3, {.track_running_stats = true});
+// A change that would be lost is refused: in a const layer, and in one outside of what is recorded.
+template <class Layer>
+void expect_no_lost_change(const Layer& layer, const std::string& change, const Tensor& x) {
+  SCOPED_TRACE(testing::PrintToString(reflect::type_name<Layer>()));
+  expect_contains(what_of<ValueError>([&] { layer(x); }),
+                  {change, "but the layer is const", "nn::eval(model)"});
+  EXPECT_EQ(nn::eval(layer)(x).shape(), x.shape());
+  Layer outside = layer;
+  const auto call = [&](const Tensor& y) { return outside(y); };
+  for (const std::string& error :
+       {what_of<ValueError>([&] { jit(frozen(call))(x); }),
+        what_of<ValueError>([&] { vmap(call)(stack(std::vector{x, x})); })}) {
+    expect_contains(error, {change, "would change in a layer outside of",
+                            "pass the model as an argument, and return it"});
+  }
+  for_each_leaf(outside,
+                [](std::string_view, const Tensor& leaf) { EXPECT_FALSE(leaf.is_traced()); });
+  call(x);  // eagerly, it changes
+  Layer inside = layer;
+  std::tie(std::ignore, inside) = jit([](Layer each, const Tensor& y) {
+    Tensor values = each(y);
+    return std::pair{values, each};
+  })(inside, x);
+  const auto found = leaves<Tensor>(inside), expected = leaves<Tensor>(outside);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_LT(difference(*found[i], *expected[i]), 1e-6);
+}
+
+TEST(SimpleLayers, ALostChangeIsRefused) {
   const Tensor x = random::normal(kKey, {4, 3, 5});
-  EXPECT_LT(difference(batch(x), batch_norm(x).values), 1e-6);
-  EXPECT_LT(difference(sync(x), batch_norm(x).values), 1e-6);
-  EXPECT_LT(difference(instance(x), instance_norm(x)), 1e-6);
-  EXPECT_EQ(greatest(absolute(*batch.running_mean)), 0);
-  EXPECT_EQ(greatest(absolute(*sync.running_mean)), 0);
-  EXPECT_EQ(greatest(absolute(*instance.running_mean)), 0);
-  auto moved = instance;
-  moved(x);
-  EXPECT_GT(greatest(absolute(*moved.running_mean)), 0);
+  expect_no_lost_change(nn::BatchNorm1d::init(3), "the running statistics", x);
+  expect_no_lost_change(nn::BatchNorm::init(3, {.momentum = {}}), "the running statistics", x);
+  expect_no_lost_change(nn::SyncBatchNorm::init(3, ""), "the running statistics", x);
+  expect_no_lost_change(nn::InstanceNorm1d::init(3, {.track_running_stats = true}),
+                        "the running statistics", x);
+  expect_no_lost_change(nn::spectral_norm(kKey, nn::Linear::init(kKey, 5, 5)),
+                        "the vectors of the spectral norm", x);
+  const auto untracked = nn::BatchNorm1d::init(3, {.track_running_stats = false});
+  EXPECT_LT(difference(untracked(x), batch_norm(x).values), 1e-6);
 }
 
 std::pair<Tensor, nn::BatchNorm1d> loss_of(nn::BatchNorm1d norm, const Tensor& x) {

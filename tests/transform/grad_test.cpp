@@ -70,6 +70,31 @@ TEST(Grad, ByAStruct) {
   EXPECT_EQ(value_of(grad<1>(loss)(layer, x)[{0, 0}]), 3);
 }
 
+// A field that is not used in this model has no gradient, no cotangent and no tangent.
+TEST(Grad, ByAStructWithAnEmptyTensor) {
+  const Layer layer{full({2}, 3, DType::f64), {}};
+  const auto loss = [](const Layer& layer) {
+    return layer.bias ? sum(layer.weight + layer.bias) : sum(square(layer.weight));
+  };
+  const Layer gradient = grad(loss)(layer);
+  EXPECT_EQ(value_of(gradient.weight[0]), 6);
+  EXPECT_FALSE(gradient.bias);
+  const auto doubled = [](Layer layer) {
+    layer.weight = layer.weight * 2;
+    return layer;
+  };
+  const auto [value, pull] = vjp(doubled, layer);
+  EXPECT_FALSE(value.bias);
+  const auto [back] = pull(layer);
+  EXPECT_EQ(value_of(back.weight[0]), 6);
+  EXPECT_FALSE(back.bias);
+  const Layer tangent = jvp(doubled, std::tuple(layer), std::tuple(layer)).second;
+  EXPECT_EQ(value_of(tangent.weight[0]), 6);
+  EXPECT_FALSE(tangent.bias);
+  EXPECT_EQ(value_of(linearize(doubled, layer).second(layer).weight[0]), 6);
+  EXPECT_THROW(pull(Layer{layer.weight, layer.weight}), TypeError);
+}
+
 TEST(Grad, HandsThroughWhatElseTheFunctionGives) {
   const auto f = [](Tensor x) { return std::pair{sum(x * x), 2 * x}; };
   const auto [both, gradient] = value_and_grad(f, with_aux)(tensor({1., 2.}));

@@ -390,6 +390,18 @@ consteval auto names_of_fields() {
   return names;
 }
 
+// An empty name is left out of paths, and may be there several times.
+template <class T>
+consteval bool names_differ() {
+  const auto& names = kFieldNames<T>;
+  for (size_t i = 1; i < names.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (names[i] == names[j] && !names[i].empty()) return false;
+    }
+  }
+  return true;
+}
+
 template <class T, size_t index>
 constexpr std::string_view field_name() {
   static_assert(index < kFieldCount<T>, "unknown field");
@@ -425,6 +437,10 @@ constexpr void for_each_field(T& object, F&& visit) {
   static_assert(Reflectable<Plain>,
                 "not a plain struct: list its fields in a static member function fields()");
   if constexpr (ListsFields<Plain>) {
+    static_assert(
+        names_differ<Plain>(),
+        "two fields, of the class or of its bases, have the same name: their tensors would share "
+        "one path, one parameter");
     for_each_entry(field_list<Plain>().entries,
                    [&](const auto& entry) { visit_entry(object, visit, entry); });
   } else {

@@ -1,9 +1,11 @@
 #include "plait/nn/layers/batch_norm.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "plait/core/error.h"
+#include "plait/nn/inside/layer_changes.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/nn/inside/layer_ranks.h"
 #include "plait/nn/inside/running_statistics.h"
@@ -30,10 +32,6 @@ BatchNormed normed_batch(const BatchNorm& layer, const Tensor& x) {
                         .eps = layer.eps});
 }
 
-void count_batch(BatchNorm& layer) {
-  if (layer.num_batches_tracked) layer.num_batches_tracked = *layer.num_batches_tracked + 1;
-}
-
 // The weight of the batch that was counted last in the running statistics.
 Tensor share_of_batch(const BatchNorm& layer, DType dtype) {
   if (layer.momentum) return full({}, *layer.momentum, dtype);
@@ -43,9 +41,27 @@ Tensor share_of_batch(const BatchNorm& layer, DType dtype) {
   return 1. / astype(*layer.num_batches_tracked, dtype);
 }
 
+constexpr std::string_view kStatistics = "the running statistics";
+
+void keep(std::optional<Buffer>& running, const Tensor& next) {
+  if (!running) return;
+  expect_same_record(kStatistics, *running, next);
+  running = next;
+}
+
+void count_batch(BatchNorm& layer) {
+  if (layer.num_batches_tracked) keep(layer.num_batches_tracked, *layer.num_batches_tracked + 1);
+}
+
 void follow(std::optional<Buffer>& running, const Tensor& batch, const BatchNorm& layer) {
   if (!running) return;
-  running = moved_towards(*running, batch, share_of_batch(layer, running->dtype()));
+  keep(running, moved_towards(*running, batch, share_of_batch(layer, running->dtype())));
+}
+
+// A const layer cannot keep the statistics of a batch.
+void expect_no_statistics(const BatchNorm& layer) {
+  const bool keeps = layer.running_mean || layer.running_var || layer.num_batches_tracked;
+  if (layer.training && keeps) refuse_const_layer(kStatistics);
 }
 
 // An empty batch has no statistics.
@@ -109,20 +125,25 @@ BatchNorm BatchNorm::init(int64_t channels, const BatchNormOptions& options) {
 }
 
 Tensor BatchNorm::operator()(const Tensor& x) {
+  const Call call("nn::BatchNorm", x);
   const BatchNormed normed = normed_batch(*this, x);
   if (!training) return normed.values;
   count_batch(*this);
   if (is_empty(x)) return normed.values;
   if (momentum) {
-    if (running_mean) running_mean = normed.running_mean;
-    if (running_var) running_var = normed.running_var;
+    keep(running_mean, normed.running_mean);
+    keep(running_var, normed.running_var);
   } else {
     follow(running_mean, normed.running_mean, *this);
     follow(running_var, normed.running_var, *this);
   }
   return normed.values;
 }
-Tensor BatchNorm::operator()(const Tensor& x) const { return normed_batch(*this, x).values; }
+Tensor BatchNorm::operator()(const Tensor& x) const {
+  const Call call("nn::BatchNorm", x);
+  expect_no_statistics(*this);
+  return normed_batch(*this, x).values;
+}
 
 template <size_t rank>
 BatchNormOfRank<rank> BatchNormOfRank<rank>::init(int64_t channels,
@@ -180,6 +201,8 @@ Tensor SyncBatchNorm::operator()(const Tensor& x) {
   return astype(values, inexact(x.dtype()));
 }
 Tensor SyncBatchNorm::operator()(const Tensor& x) const {
+  const Call call("nn::SyncBatchNorm", x);
+  expect_no_statistics(*this);
   SyncBatchNorm updated = *this;
   return updated(x);
 }

@@ -21,8 +21,8 @@ struct BatchNormOptions {
   DType dtype = DType::f32;
 };
 // Normalises each channel of [batch, channels, space…] over batch and space: in training by the
-// statistics of the batch, else by the running ones. A call of a layer that is not const updates
-// these in training, so the model is a result of its loss:
+// statistics of the batch, else by the running ones. In training a call updates these, so the model
+// is a result of its loss; ValueError if the layer is const:
 //
 //   value_and_grad([](Net net, const Tensor& x) {
 //     const Tensor loss = mean(square(net(x)));

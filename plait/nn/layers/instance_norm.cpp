@@ -1,9 +1,11 @@
 #include "plait/nn/layers/instance_norm.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "plait/core/error.h"
+#include "plait/nn/inside/layer_changes.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/nn/inside/layer_ranks.h"
 #include "plait/nn/inside/running_statistics.h"
@@ -59,6 +61,8 @@ Tensor normed(const InstanceNorm<rank>& layer, const Tensor& x) {
   return x.rank() == rank + 1 ? squeeze(values, 0) : values;
 }
 
+constexpr std::string_view kStatistics = "the running statistics";
+
 }  // namespace
 
 template <size_t rank>
@@ -87,12 +91,15 @@ Tensor InstanceNorm<rank>::operator()(const Tensor& x) {
   std::vector<int64_t> space;
   for (size_t i = 2; i < batch.rank(); ++i) space.push_back(static_cast<int64_t>(i));
   const double share = momentum.value_or(0);
-  running_mean = moved_towards(*running_mean, mean(mean(batch, space), 0), share);
+  const Tensor next_mean = moved_towards(*running_mean, mean(mean(batch, space), 0), share);
+  expect_same_record(kStatistics, *running_mean, next_mean);
+  running_mean = next_mean;
   running_var = moved_towards(*running_var, mean(var(batch, space, 1), 0), share);
   return values;
 }
 template <size_t rank>
 Tensor InstanceNorm<rank>::operator()(const Tensor& x) const {
+  if (training && running_mean && running_var) refuse_const_layer(kStatistics);
   return normed(*this, x);
 }
 

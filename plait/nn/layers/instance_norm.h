@@ -17,8 +17,8 @@ struct InstanceNormOptions {
   DType dtype = DType::f32;
 };
 // Normalises each channel of [batch, channels, space…] or [channels, space…] over space: by its own
-// statistics, or by the running ones if there are some and the layer is not in training. A call of
-// a layer that is not const updates these in training, as that of BatchNorm does.
+// statistics, or by the running ones if there are some and the layer is not in training. A call
+// in training updates these; ValueError if the layer is const.
 template <size_t rank>
 struct InstanceNorm {
   std::optional<Tensor> weight, bias;

@@ -52,7 +52,7 @@ struct ParametrizedModel {
 
   template <class... Arguments>
   auto operator()(const Arguments&... arguments) const {
-    const Model model = whole();
+    const Model model = with([](const Computed& computed) { return value_in_const(computed); });
     return model(arguments...);
   }
   // May change the model, as BatchNorm's running statistics, and the spectral norm's vectors.

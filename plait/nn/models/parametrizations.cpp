@@ -1,8 +1,10 @@
 #include "plait/nn/models/parametrizations.h"
 
+#include <string_view>
 #include <vector>
 
 #include "plait/core/error.h"
+#include "plait/nn/inside/layer_changes.h"
 #include "plait/nn/inside/layer_parts.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
@@ -17,6 +19,7 @@ namespace plait::nn {
 namespace {
 
 constexpr int kFirstIterations = 15;
+constexpr std::string_view kVectors = "the vectors of the spectral norm";
 
 void expect_weight(const Tensor& weight) {
   if (weight.rank() > 0 && is_floating(weight.dtype())) return;
@@ -119,8 +122,13 @@ SpectralWeight SpectralWeight::next() const {
   if (training && vectors) {
     const Tensor matrix = stop_gradient(matrix_of(original, dim));
     made.vectors = improved(*vectors, matrix, n_power_iterations, eps);
+    expect_same_record(kVectors, vectors->u, made.vectors->u);
   }
   return made;
+}
+Tensor value_in_const(const SpectralWeight& computed) {
+  if (computed.training && computed.vectors) refuse_const_layer(kVectors);
+  return computed.value();
 }
 
 }  // namespace plait::nn

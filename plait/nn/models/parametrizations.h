@@ -65,9 +65,14 @@ constexpr auto parts_without_weight() {
 
 }  // namespace parametrizations
 
+// The weight in a call of a const layer. ValueError if the call would change the layer.
+template <class Computed>
+Tensor value_in_const(const Computed& computed) {
+  return computed.value();
+}
+
 // A layer whose weight is computed. A Computed has `value()`, the weight, and `next()`, what takes
-// its place when the layer is called. A call of a layer that is not const keeps that, as one of
-// BatchNorm keeps its statistics.
+// its place when the layer is called. ValueError if that would change a const layer.
 template <class Layer, class Computed>
 struct Parametrized : Layer {
   struct Parametrizations {
@@ -93,7 +98,7 @@ struct Parametrized : Layer {
 
   template <class... Arguments>
   auto operator()(const Arguments&... arguments) const {
-    const Layer layer = with_weight(parametrizations.weight.next().value());
+    const Layer layer = with_weight(value_in_const(parametrizations.weight));
     return layer(arguments...);
   }
   template <class... Arguments>
@@ -181,6 +186,7 @@ struct SpectralWeight {
   Tensor value() const;
   SpectralWeight next() const;
 };
+Tensor value_in_const(const SpectralWeight& computed);
 template <class Layer>
 using SpectralNorm = Parametrized<Layer, SpectralWeight>;
 

@@ -18,6 +18,7 @@
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/activation.h"
 #include "plait/ops/neural/normalization.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/transform/control/control.h"
 
 namespace plait::nn {
@@ -245,6 +246,11 @@ std::optional<Tensor> steps_within(const Tensor& lengths, const Tensor& x) {
   if (x.rank() != 3 || lengths.rank() != 1 || !is_integer(lengths.dtype())) {
     throw ValueError("lengths is {}, expected one integer for each sequence of a batch",
                      lengths.type().text());
+  }
+  const Tensor is_outside = any(logical_or(less(lengths, 0), greater(lengths, x.shape(0))));
+  if (!is_outside.is_traced() && is_outside.item<bool>()) {
+    throw ValueError("lengths are {}, expected numbers from 0 to the {} steps", lengths.text(),
+                     x.shape(0).text());
   }
   return expand_dims(less(expand_dims(iota(x.shape(0)), 1), lengths), -1);
 }

@@ -8,6 +8,7 @@ namespace plait::gradients {
 
 void check_argument(const Tensor& leaf, std::string_view path, size_t argument,
                     const GradOptions& options) {
+  if (!leaf) return;
   const bool fits =
       options.holomorphic ? leaf.is_array() && is_complex(leaf.dtype()) : has_tangent(leaf);
   if (fits || options.allow_integers) return;
@@ -20,7 +21,10 @@ void check_argument(const Tensor& leaf, std::string_view path, size_t argument,
   }
   throw TypeError("grad: {} is {}, which has no gradient", name, leaf.type().text())
       .at(Location::of_caller())
-      .hint("convert it with astype, choose other arguments (grad<1>(f)), or set allow_integers");
+      .hint(
+          "convert it with astype, choose other arguments (grad<1>(f)), make the field an "
+          "nn::Buffer, "
+          "or set allow_integers");
 }
 
 void check_result(const Tensor& result, const GradOptions& options) {

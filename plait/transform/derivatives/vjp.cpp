@@ -16,10 +16,22 @@
 namespace plait {
 namespace {
 
+// The types of leaves of trees; none if they are empty.
+using LeafType = std::optional<OperandType>;
+LeafType type_of_leaf(const Tensor& leaf) {
+  return leaf ? LeafType(OperandType(leaf)) : std::nullopt;
+}
+
 // ShapeError or TypeError unless the tensor is a valid tangent or cotangent of `what`.
-void check_fits(std::string_view function, const Tensor& given, const OperandType& wanted,
+void check_fits(std::string_view function, const Tensor& given, const LeafType& leaf,
                 const std::string& what) {
   if (!given) return;
+  if (!leaf) {
+    throw TypeError("{}: {} is an empty tensor, but {} is given for it", function, what,
+                    given.type().text())
+        .at(Location::of_caller());
+  }
+  const OperandType& wanted = *leaf;
   const bool is_array = wanted.type().is_array();
   if (!is_array && given.type() == wanted.type()) return;
   if (is_array && !given.is_array()) {
@@ -54,9 +66,11 @@ Tensor combined_along_axis(const Tensor& cotangent, const OperandType& result) {
   return axes.empty() ? cotangent : sum_along(cotangent, axes);
 }
 
+Tensor zeros_of_leaf(const LeafType& type) { return type ? zeros_of(*type) : Tensor(); }
+
 // Zeros like a buffer, which may be an integer.
-Tensor zeros_of_buffer(const OperandType& type) {
-  return type.is_array() ? zeros(type.shape(), type.dtype()) : zeros_of(type);
+Tensor zeros_of_buffer(const LeafType& type) {
+  return type && type->is_array() ? zeros(type->shape(), type->dtype()) : zeros_of_leaf(type);
 }
 
 }  // namespace
@@ -101,26 +115,28 @@ Pullback::~Pullback() {
 Tensor Pullback::begin(const Tensor& argument) {
   begin_constant(argument);
   is_constant_.back() = false;
-  if (!has_tangent(argument)) return argument;
+  if (!argument || !has_tangent(argument)) return argument;
   Tensor followed = begin_following(argument, level_);
   leaves_.back() = followed.derivation()->origin.node;
   return followed;
 }
 
 Tensor Pullback::begin_constant(const Tensor& argument) {
-  arguments_.emplace_back(argument);
+  arguments_.push_back(type_of_leaf(argument));
   leaves_.emplace_back();
   is_constant_.push_back(true);
   return argument;
 }
 
 Tensor Pullback::finish(const Tensor& result) {
-  results_.push_back(result.derivation() ? result.derivation()->origin : Origin());
-  result_types_.emplace_back(result);
-  return below(result, level_->number());
+  results_.push_back(result && result.derivation() ? result.derivation()->origin : Origin());
+  result_types_.push_back(type_of_leaf(result));
+  return passed(result);
 }
 
-Tensor Pullback::passed(const Tensor& result) const { return below(result, level_->number()); }
+Tensor Pullback::passed(const Tensor& result) const {
+  return result ? below(result, level_->number()) : result;
+}
 
 void Pullback::close() { level_->close(); }
 
@@ -132,7 +148,8 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   Sweep sweep(*level_);
   for (size_t i = 0; i < results_.size(); ++i) {
     check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
-    sweep.add(results_[i], combined_along_axis(cotangents[i], result_types_[i]));
+    if (!cotangents[i]) continue;
+    sweep.add(results_[i], combined_along_axis(cotangents[i], *result_types_[i]));
   }
   std::vector<const Node*> wanted;
   for (const NodePtr& leaf : leaves_) {
@@ -143,7 +160,7 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   for (size_t i = 0; i < leaves_.size(); ++i) {
     Tensor cotangent = leaves_[i] ? sweep.at(*leaves_[i]) : Tensor();
     if (!cotangent)
-      cotangent = is_constant_[i] ? zeros_of_buffer(arguments_[i]) : zeros_of(arguments_[i]);
+      cotangent = is_constant_[i] ? zeros_of_buffer(arguments_[i]) : zeros_of_leaf(arguments_[i]);
     given.push_back(std::move(cotangent));
   }
   return given;
@@ -159,7 +176,7 @@ std::vector<Tensor> Pullback::push(std::span<const Tensor> tangents) const {
   }
   std::vector<Tensor> given = sweep_forward(*level_, results_, leaves_, tangents);
   for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i]) given[i] = zeros_of(result_types_[i]);
+    if (!given[i]) given[i] = zeros_of_leaf(result_types_[i]);
   }
   return given;
 }
@@ -171,12 +188,13 @@ Pushforward::~Pushforward() { close(); }
 void Pushforward::close() { level_->close(); }
 
 Tensor Pushforward::begin(const Tensor& argument, const Tensor& tangent, std::string_view path) {
-  check_fits("jvp", tangent, OperandType(argument), fmt::format("argument {}", path));
+  check_fits("jvp", tangent, type_of_leaf(argument), fmt::format("argument {}", path));
   // The argument must vary along the axes of its tangent.
   return tangent ? with_tangent(vary_along(argument, axes_of(tangent)), level_, tangent) : argument;
 }
 
 std::pair<Tensor, Tensor> Pushforward::finish(const Tensor& result) {
+  if (!result) return {};
   Tensor tangent = tangent_of(result, *level_);
   if (!tangent) tangent = zeros_of(OperandType(result));
   return {below(result, level_->number()), std::move(tangent)};

@@ -6,11 +6,12 @@
 //   auto [z, dz] = jvp([](Tensor x) { return sin(x); }, std::tuple(x), std::tuple(dx));
 //
 // Arguments and results are trees of tensors (core/trees/tree.h). A leaf that is neither real nor
-// complex has no derivative; an empty tensor takes its place. The cotangent of a
+// complex, or that is empty, has no derivative; an empty tensor takes its place. The cotangent of a
 // buffer (Buffers) is 0: it is not computed, and takes no memory.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -52,9 +53,9 @@ class Pullback {
   LevelPtr level_;
   std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
   std::vector<bool> is_constant_;
-  std::vector<OperandType> arguments_;
+  std::vector<std::optional<OperandType>> arguments_;  // none for empty tensors
   std::vector<Origin> results_;
-  std::vector<OperandType> result_types_;
+  std::vector<std::optional<OperandType>> result_types_;
 };
 
 // Forward mode for a function on tensors, while the object exists.

@@ -153,6 +153,13 @@ class OtherForms(unittest.TestCase):
                         if tracks:
                             self.assertEqual((after.running_mean.tolist(), after.running_var.tolist()), ([0.0] * 3, [1.0] * 3))
 
+    def test_normalisation_of_nothing_along_a_named_axis(self):
+        run = pl.vmap(lambda layer, x: (layer(x), layer), in_axes=(None, 0), out_axes=(0, None), axis_name="data")
+        for momentum in 0.1, None:
+            values, after = run(pl.nn.SyncBatchNorm(3, momentum=momentum, axis_name="data"), pl.zeros((2, 0, 3)))
+            self.assertEqual(tuple(values.shape), (2, 0, 3))
+            self.assertEqual((after.running_mean.tolist(), after.running_var.tolist()), ([0.0] * 3, [1.0] * 3))
+
     def test_instances_of_one_element(self):
         layer = pl.nn.InstanceNorm2d(3, track_running_stats=True)
         for each, shape in ((layer, (2, 3, 1, 1)), (layer, (3, 1, 1)), (pl.nn.InstanceNorm2d(3).eval(), (2, 3, 1, 1)),
