@@ -219,7 +219,11 @@ def write_python_module(folder, name, module, module_class):
     text += "".join(f"from . import {part} as {part}\n" for part, value in vars(module).items() if f"plait.{name}.{part}" == getattr(value, "__name__", ""))
     path = folder / name.replace(".", "/") / "__init__.pyi" if is_package else folder / f"{name.replace('.', '/')}.pyi"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text + text_of_python_module(module, names_in(text), module_class), encoding="utf-8")
+    path.write_text(text + text_of_python_module(module, names_in(text), module_class) + text_of_all(module), encoding="utf-8")
+
+
+def text_of_all(module):
+    return f"__all__ = {module.__all__!r}\n"
 
 
 def dtypes(plait):
@@ -240,13 +244,14 @@ def write(folder):
     main = (OWN / "plait.pyi").read_text(encoding="utf-8")
     tuples = {}
     main = main.replace(PLACE_OF_METHODS, text_of_methods(plait.Tensor, tuples))
-    main += text_of_module(plait, names_in(main), tuples) + dtypes(plait) + f"__all__ = {plait.__all__!r}\n"
+    main += text_of_module(plait, names_in(main), tuples) + dtypes(plait) + text_of_all(plait)
     (folder / "__init__.pyi").write_text(main, encoding="utf-8")
-    (folder / "tree.pyi").write_text((OWN / "tree.pyi").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "tree.pyi").write_text((OWN / "tree.pyi").read_text(encoding="utf-8") + text_of_all(plait.tree), encoding="utf-8")
     for name, module in python_modules(plait).items():
         write_python_module(folder, name, module, plait.Module)
     for name in ("fft", "linalg", "random"):
-        text = "import builtins\n" + HEADER + text_of_module(getattr(plait, name), set())
+        module = getattr(plait, name)
+        text = "import builtins\n" + HEADER + text_of_module(module, set()) + text_of_all(module)
         (folder / f"{name}.pyi").write_text(text, encoding="utf-8")
     (folder / "py.typed").touch()
 

@@ -4,11 +4,13 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "plait/core/trees/reflect.h"
 #include "plait/ops/operand.h"
 #include "plait/tensor/tensor.h"
 
@@ -23,31 +26,100 @@ namespace plait::optim {
 
 // Tensors by name: numbers, or the parameters of a model by path.
 using Tensors = std::map<std::string, Tensor>;
+using Options = std::map<std::string, int64_t>;  // by name: flags, and counts
+
+class Schedule;
+
+// Static in a tree: the formula of a schedule, or a function of a user, which is equal to its
+// copies only.
+class ScheduleFormula {
+ public:
+  using Rule = Tensor (*)(const Schedule& schedule, const Tensor& step);
+  using Function = std::function<Tensor(const Tensor&)>;
+
+  explicit ScheduleFormula(Rule rule) : rule_(rule) {}
+  explicit ScheduleFormula(Function function)
+      : function_(std::make_shared<const Function>(std::move(function))) {}
+  Tensor operator()(const Schedule& schedule, const Tensor& step) const {
+    return rule_ != nullptr ? rule_(schedule, step) : (*function_)(step);
+  }
+
+  size_t hash() const;
+  std::string text() const { return "a schedule"; }
+  friend bool operator==(const ScheduleFormula&, const ScheduleFormula&) = default;
+
+ private:
+  Rule rule_ = nullptr;
+  std::shared_ptr<const Function> function_;
+};
 
 // A function of the number of steps so far, which is f64; its values are f64, too:
 //
 //   optim::AdamW optimizer(model, {.lr = optim::cosine_decay_schedule(1e-3, 1000)});
+//   optimizer.lr.schedule->number("decay_steps") = full({}, 2000, DType::f64);
 //
-// It is static in a tree: two schedules are equal if one is a copy of the other.
+// Its numbers are tensors in its tree. A function of a user has none.
 class Schedule {
  public:
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, Schedule> &&
              std::is_invocable_r_v<Tensor, const F&, const Tensor&>)
   Schedule(F function)  // NOLINT(google-explicit-constructor): any function of the step is one
-      : function_(
-            std::make_shared<const std::function<Tensor(const Tensor&)>>(std::move(function))) {}
+      : Schedule(from(std::move(function))) {}
+  // A formula and its numbers.
+  Schedule(ScheduleFormula::Rule rule, const std::map<std::string, double>& numbers,
+           Options options = {});
+  // The same with further numbers, or with schedules that it calls.
+  Schedule with(std::string name, std::span<const double> numbers) const;
+  Schedule with(std::string name, const Schedule& schedule) const;
+  Schedule with(std::string name, std::vector<Schedule> schedules) const;
+
+  static constexpr auto fields() {
+    return plait::fields<Schedule>("", &Schedule::numbers_, "", &Schedule::series_, "",
+                                   &Schedule::parts_, "", &Schedule::lists_, "options",
+                                   &Schedule::options_, "formula", &Schedule::formula_);
+  }
 
   // The value at a step, or at each of several.
   Tensor operator()(const Operand& step) const;
 
-  const void* identity() const { return function_.get(); }
-  std::string text() const { return "a schedule"; }
-  friend bool operator==(const Schedule&, const Schedule&) = default;
+  // The number at this path in the tree: "gamma", "schedules.0.init_value". KeyError if there is
+  // none.
+  Tensor& number(std::string_view path);
+
+  // For formulas.
+  const Tensor& operator[](const std::string& name) const { return numbers_.at(name); }
+  bool has(const std::string& name) const {
+    return numbers_.contains(name) || parts_.contains(name);
+  }
+  int64_t option(const std::string& name) const { return options_.at(name); }
+  const Schedule& part(const std::string& name) const { return parts_.at(name); }
+  const std::vector<Tensor>& numbers(const std::string& name) const { return series_.at(name); }
+  const std::vector<Schedule>& parts(const std::string& name) const { return lists_.at(name); }
 
  private:
-  std::shared_ptr<const std::function<Tensor(const Tensor&)>> function_;
+  explicit Schedule(ScheduleFormula::Function function) : formula_(std::move(function)) {}
+  // A struct of a schedule's numbers says by schedule() which one it is.
+  template <class F>
+  static Schedule from(F function) {
+    if constexpr (requires {
+                    { function.schedule() } -> std::same_as<Schedule>;
+                  }) {
+      return function.schedule();
+    } else {
+      return Schedule(ScheduleFormula::Function(std::move(function)));
+    }
+  }
+
+  Tensors numbers_;  // f64[]
+  std::map<std::string, std::vector<Tensor>> series_;
+  std::map<std::string, Schedule> parts_;
+  std::map<std::string, std::vector<Schedule>> lists_;
+  Options options_;
+  ScheduleFormula formula_;
 };
+
+struct TreeNumber;
 
 // A number as users give it: a number, a tensor, or a schedule.
 class Number {
@@ -60,16 +132,42 @@ class Number {
     requires std::constructible_from<Schedule, F>
   Number(F schedule)  // NOLINT(google-explicit-constructor)
       : value_(Schedule(std::move(schedule))) {}
+  Number(const TreeNumber& number);  // NOLINT(google-explicit-constructor): with its schedule
 
   const Schedule* schedule() const { return std::get_if<Schedule>(&value_); }
   bool is_zero() const;                 // true if it is the number 0, not a tensor
   Tensor at(const Tensor& step) const;  // f64[]
-  // ValueError, which begins with `what`, if a known number is not in [least, below).
+  // ValueError, which begins with `what`, if a tensor is not f64[] or another scalar, or a known
+  // number is not in [least, below).
   void expect_within(std::string_view what, double least, double below) const;
 
  private:
   std::variant<double, Tensor, Schedule> value_;
 };
+
+// A number in the tree of an optimizer, f64[]. One that follows a schedule is set at each step;
+// assigned to, it is what was assigned:
+//
+//   optimizer.lr = 1e-4;  // or a tensor, or another schedule
+struct TreeNumber : Tensor {
+  std::optional<Schedule> schedule = {};
+
+  TreeNumber() = default;
+  explicit TreeNumber(const Number& number) { *this = number; }
+  TreeNumber& operator=(const Number& number);
+  static constexpr auto fields() {
+    return plait::fields<TreeNumber>(
+        "", [](auto& number) -> auto& { return number.value(); }, "", &TreeNumber::schedule);
+  }
+  Tensor& value() { return *this; }
+  const Tensor& value() const { return *this; }
+  // Sets it to its value at a step, and returns that. ValueError that names the rule and the number
+  // if it is not a scalar.
+  Tensor follow(std::string_view rule, std::string_view name, const Tensor& step);
+};
+using TreeNumbers = std::map<std::string, TreeNumber>;
+// The same for all of them.
+Tensors follow(std::string_view rule, TreeNumbers& numbers, const Tensor& step);
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
@@ -99,8 +197,6 @@ Tensor as_f64(const Tensor& x);
 }  // namespace plait::optim
 
 template <>
-struct std::hash<plait::optim::Schedule> {
-  size_t operator()(const plait::optim::Schedule& schedule) const {
-    return std::hash<const void*>()(schedule.identity());
-  }
+struct std::hash<plait::optim::ScheduleFormula> {
+  size_t operator()(const plait::optim::ScheduleFormula& formula) const { return formula.hash(); }
 };

@@ -1,5 +1,7 @@
 #include "plait/optim/update.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/core/location.h"
 #include "plait/ops/elementwise/complex.h"
@@ -8,6 +10,11 @@ namespace plait::optim {
 
 bool is_trained(const Tensor& value) {
   return value && value.is_array() && is_inexact(value.dtype());
+}
+
+bool has_elements(const Tensor& value) {
+  const Shape shape = value.shape();
+  return std::ranges::none_of(shape.dims(), [](Dim size) { return same(size, 0); });
 }
 
 Tensors parameters_in(std::span<const ModelLeaf> leaves) {
@@ -22,6 +29,11 @@ void assign_parameters(std::span<const ModelLeaf> leaves, const Tensors& paramet
   for (const ModelLeaf& leaf : leaves) {
     if (leaf.is_buffer) continue;
     if (const auto found = parameters.find(leaf.path); found != parameters.end()) {
+      if (found->second.shape() != leaf.tensor->shape()) {
+        throw ValueError("optim: {} is {}, but its next value is {}", leaf.path,
+                         leaf.tensor->type().text(), found->second.type().text())
+            .at(Location::of_caller());
+      }
       *leaf.tensor = found->second;
     }
   }

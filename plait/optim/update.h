@@ -14,6 +14,9 @@ namespace plait::optim {
 
 // True if it can have a gradient: not empty, and of a floating or complex dtype.
 bool is_trained(const Tensor& value);
+// False for a tensor of size 0, such as the placeholder of a frozen parameter: optimizers leave it
+// and its state as they are.
+bool has_elements(const Tensor& value);
 
 // A leaf of a model.
 struct ModelLeaf {
@@ -38,10 +41,10 @@ Tensors parameters_of(const Model& model) {
   return parameters_in(model_leaves(model));
 }
 
-// Replaces parameters by those of the same path.
+// Replaces parameters by those of the same path. ValueError if one is of another shape.
 void assign_parameters(std::span<const ModelLeaf> leaves, const Tensors& parameters);
 template <class Model>
-Model with_parameters(Model model, const Tensors& parameters) {
+[[nodiscard]] Model with_parameters(Model model, const Tensors& parameters) {
   assign_parameters(model_leaves(model), parameters);
   return model;
 }

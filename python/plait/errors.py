@@ -1,8 +1,13 @@
 """Exceptions: one class per kind of plait::Error, each also derived from the matching Python class."""
 
-import builtins
+import builtins as _builtins
+import os as _os
+import sys as _sys
 
 from plait import _core
+from plait.inside.folder import FOLDER as _FOLDER
+
+_HINT = "\n  hint: "
 
 
 class Error(Exception):
@@ -16,74 +21,99 @@ class Error(Exception):
     @classmethod
     def with_hint(cls, message, hint):
         """The text in the format of the library."""
-        made = cls(f"{message}\n  hint: {hint}")
-        made.message, made.hint = message, hint
-        return made
+        return cls(f"{message}{_HINT}{hint}")
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        if not isinstance(self, builtins.AttributeError):  # which hasattr() catches
+        self.message, _, self.hint = str(self).partition(_HINT)
+        if not isinstance(self, _builtins.AttributeError):  # which hasattr() catches
             _core._count_error()
+            self._add_location()
+
+    def _add_location(self):
+        """Adds the user's line, the innermost one outside of the package, to the message of an error that code of the package makes. Errors of
+        the core have it."""
+        maker = _outside(_sys._getframe(), __file__)
+        if maker is None or not maker.f_code.co_filename.startswith(_FOLDER) or self.message.startswith(f"{type(self).__name__}: "):
+            return
+        frame = _outside(maker, _FOLDER)
+        if frame is None:
+            return
+        self.location = f"{_os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        if f", at {self.location}" not in self.message:  # of another error, whose text is part of it
+            self.args = (f"{self.message}, at {self.location}{str(self)[len(self.message):]}", *self.args[1:])
 
     def __str__(self):  # a KeyError would show the text as a repr
         return str(self.args[0]) if self.args else ""
 
 
-class ShapeError(Error, builtins.ValueError):
+def _outside(frame, place):
+    """The innermost frame, from this one outwards, whose code is not in a file or a folder; None if there is none."""
+    while frame is not None and frame.f_code.co_filename.startswith(place):
+        frame = frame.f_back
+    return frame
+
+
+class ShapeError(Error, _builtins.ValueError):
     """Sizes do not match."""
 
 
-class TypeError(Error, builtins.TypeError):
+class TypeError(Error, _builtins.TypeError):
     """An unsupported dtype or kind of value."""
 
 
-class ValueError(Error, builtins.ValueError):
+class ValueError(Error, _builtins.ValueError):
     """An argument is outside of its range."""
 
 
-class IndexError(Error, builtins.IndexError):
+class IndexError(Error, _builtins.IndexError):
     """An index is out of range."""
 
 
-class KeyError(Error, builtins.KeyError):
+class KeyError(Error, _builtins.KeyError):
     """A name does not exist."""
 
 
-class AttributeError(Error, builtins.AttributeError):
+class AttributeError(Error, _builtins.AttributeError):
     """An attribute does not exist."""
 
 
-class MemoryError(Error, builtins.MemoryError):
+class MemoryError(Error, _builtins.MemoryError):
     """More memory was requested than is available."""
 
 
-class DeviceError(Error, builtins.RuntimeError):
+class DeviceError(Error, _builtins.RuntimeError):
     """A device is missing or failed."""
 
 
-class ParseError(Error, builtins.ValueError):
+class ParseError(Error, _builtins.ValueError):
     """Malformed text or file."""
 
 
-class IoError(Error, builtins.OSError):
+class IoError(Error, _builtins.OSError):
     """The operating system refused an operation."""
 
 
-class DistError(Error, builtins.RuntimeError):
+class DistError(Error, _builtins.RuntimeError):
     """Processes disagree, or one has ended."""
 
 
-class CompileError(Error, builtins.RuntimeError):
+class CompileError(Error, _builtins.RuntimeError):
     """A program breaks a rule of the IR, or cannot be compiled."""
 
 
-class CheckError(Error, builtins.AssertionError):
+class CheckError(Error, _builtins.AssertionError):
     """A check that the user wrote failed."""
 
 
-class UnconnectedWarning(builtins.UserWarning):
+class UnconnectedWarning(_builtins.UserWarning):
     """A gradient is zero because the result of the function does not depend on what it is differentiated by."""
 
 
-class HostStateWarning(builtins.UserWarning):
+class HostStateWarning(_builtins.UserWarning):
     """jit cannot keep a record of the host code: it runs at each call, or is recorded again and again."""
+
+
+from plait.inside.help.names import of_public_module as _of_public_module  # noqa: E402: it needs the classes
+
+__getattr__, __dir__, __all__ = _of_public_module(globals())

@@ -1,6 +1,6 @@
 """Fourier transforms of any length, like NumPy's."""
 
 from plait._core.fft import *  # noqa: F403
-from plait.inside.help.names import of_module as _of_module
+from plait.inside.help.names import of_public_module as _of_public_module
 
-__getattr__ = _of_module(__name__)
+__getattr__, __dir__, __all__ = _of_public_module(globals())

@@ -3,14 +3,12 @@ registered classes. Their leaves are tensors and arrays; everything else, such a
 structure. A tensor at two places of a tree (tied weights) stays one tensor in the results of map, derivatives,
 optimizers and jit."""
 
-import builtins
+import builtins as _builtins
 
-from plait import _core, errors
+from plait import _core, errors as _errors
 from plait._core import Structure
-from plait.inside.help.names import of_module as _of_module
+from plait.inside.help.names import of_public_module as _of_public_module
 from plait.inside.trees.sharing import Distinct as _Distinct
-
-__getattr__ = _of_module(__name__)
 
 
 def flatten(tree):
@@ -30,7 +28,7 @@ def unflatten(structure, leaves):
     {'a': 7. : f32[], 'b': 2}
     """
     if not isinstance(structure, Structure):
-        raise errors.TypeError(f"tree.unflatten: expected a structure, not {type(structure).__name__}")
+        raise _errors.TypeError(f"tree.unflatten: expected a structure, not {type(structure).__name__}")
     return structure.unflatten(leaves)
 
 
@@ -77,7 +75,7 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
             raise _differs(i + 1, own, form)
         columns.append(found)
     rows = list(zip(*columns))
-    once = _Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
+    once = _Distinct(rows, [tuple(_builtins.map(id, row)) for row in rows])
     return form.unflatten(once.spread([function(*row) for row in once.values]))
 
 
@@ -85,9 +83,9 @@ def _differs(place, own, form):
     message = (f"tree.map: tree {place} differs in structure from the first: its leaves are {list(own.paths)}, expected {list(form.paths)}, and "
                "equal static parts")
     if not set(own.paths) < set(form.paths):
-        return errors.ValueError(message)
-    return errors.ValueError.with_hint(message, "a gradient has None for buffers and frozen weights: plait.optim.apply_updates(model, updates) adds "
-                                       "updates to the others")
+        return _errors.ValueError(message)
+    return _errors.ValueError.with_hint(message, "a gradient has None for buffers and frozen weights: plait.optim.apply_updates(model, updates) adds "
+                                        "updates to the others")
 
 
 def register(cls, flatten=None, unflatten=None):
@@ -115,15 +113,17 @@ def register(cls, flatten=None, unflatten=None):
     [('low', 1. : f32[]), ('high', 2. : f32[])]
     """
     if not isinstance(cls, type):
-        raise errors.TypeError(f"tree.register: expected a class, not {type(cls).__name__}")
+        raise _errors.TypeError(f"tree.register: expected a class, not {type(cls).__name__}")
     if (flatten is None) != (unflatten is None):
-        raise errors.TypeError("tree.register: flatten and unflatten must be passed together")
+        raise _errors.TypeError("tree.register: flatten and unflatten must be passed together")
     if cls in _ALREADY or issubclass(cls, _core.Tensor):
-        raise errors.ValueError(f"tree.register: {cls.__name__} is registered already")
+        raise _errors.ValueError(f"tree.register: {cls.__name__} is registered already")
     if flatten is None and not cls.__dictoffset__:
-        raise errors.TypeError(f"tree.register: {cls.__name__} has slots: it needs flatten and unflatten")
+        raise _errors.TypeError(f"tree.register: {cls.__name__} has slots: it needs flatten and unflatten")
     _core._register_class(cls, flatten, unflatten)
     return cls
 
 
 _ALREADY = (list, tuple, dict, bool, int, float, complex, str, type(None))
+
+__getattr__, __dir__, __all__ = _of_public_module(globals())

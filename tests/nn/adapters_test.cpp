@@ -417,21 +417,23 @@ TEST(ByPath, StacksOfModels) {
 
 TEST(ByPath, RefuseWhatCannotBe) {
   const Net net = net_of(kKey);
-  expect_contains(what_of<ValueError>([&] { nn::lora(kKey, net, {"3.weight"}); }), {"3.weight"});
-  expect_contains(what_of<ValueError>([&] { nn::lora(kKey, net, {"0.weight"}, {.dropout = 0.5}); }),
-                  {"dropout is 0.5", "nn::LoRALinear"});
-  expect_contains(what_of<ShapeError>([&] { nn::quantize(net, {"1.weight"}); }), {"f32[5]"});
+  expect_contains(what_of<ValueError>([&] { return nn::lora(kKey, net, {"3.weight"}); }),
+                  {"3.weight"});
+  expect_contains(
+      what_of<ValueError>([&] { return nn::lora(kKey, net, {"0.weight"}, {.dropout = 0.5}); }),
+      {"dropout is 0.5", "nn::LoRALinear"});
+  expect_contains(what_of<ShapeError>([&] { return nn::quantize(net, {"1.weight"}); }), {"f32[5]"});
 }
 
 TEST(ComputedWeights, RefuseWhatCannotBe) {
   const auto linear = nn::Linear::init(kKey, 6, 4);
-  expect_contains(what_of<IndexError>([&] { nn::weight_norm(linear, 2); }),
+  expect_contains(what_of<IndexError>([&] { return nn::weight_norm(linear, 2); }),
                   {"nn::weight_norm", "dim is 2", "adapters_test.cpp"});
-  expect_contains(what_of<IndexError>([&] { nn::spectral_norm(kKey, linear, {.dim = -3}); }),
+  expect_contains(what_of<IndexError>([&] { return nn::spectral_norm(kKey, linear, {.dim = -3}); }),
                   {"nn::spectral_norm", "dim is -3"});
-  expect_contains(
-      what_of<ValueError>([&] { nn::spectral_norm(kKey, linear, {.n_power_iterations = 0}); }),
-      {"n_power_iterations is 0"});
+  expect_contains(what_of<ValueError>(
+                      [&] { return nn::spectral_norm(kKey, linear, {.n_power_iterations = 0}); }),
+                  {"n_power_iterations is 0"});
 }
 
 }  // namespace

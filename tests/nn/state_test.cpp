@@ -54,9 +54,9 @@ TEST(State, NamesAreMapped) {
   theirs["extra"] = ones({2});
   const nn::LoadOptions options{.rename = {{"net.layer*.value", "*"}, {"extra", std::nullopt}}};
   EXPECT_EQ(difference(output_of(nn::load_state(to, theirs, options)), output_of(from)), 0);
-  expect_contains(
-      what_of<ValueError>([&] { nn::load_state(to, theirs, {.rename = {{"net.*", "same"}}}); }),
-      {"nn::load_state", "rename gives the name \"same\" to"});
+  expect_contains(what_of<ValueError>(
+                      [&] { return nn::load_state(to, theirs, {.rename = {{"net.*", "same"}}}); }),
+                  {"nn::load_state", "rename gives the name \"same\" to"});
 }
 
 TEST(State, WhatDoesNotFitIsListedAndNothingIsLoaded) {
@@ -82,7 +82,7 @@ TEST(State, ImaginaryPartsAreNotDropped) {
   Net to = net_of(kKey);
   nn::State state = nn::state(to);
   state["3.bias"] = astype(ones({2}), DType::c64);
-  expect_contains(what_of<TypeError>([&] { nn::load_state(to, state); }),
+  expect_contains(what_of<TypeError>([&] { return nn::load_state(to, state); }),
                   {"nn::load_state: 3.bias is c64[2] in the state, f32[2] in the model"});
 }
 
@@ -190,9 +190,9 @@ TEST(Frozen, StatisticsStillMove) {
 }
 
 TEST(Frozen, PatternsThatMatchNothingAreErrors) {
-  expect_contains(what_of<ValueError>([] { nn::freeze(net_of(kKey), {"encoder.*"}); }),
+  expect_contains(what_of<ValueError>([] { return nn::freeze(net_of(kKey), {"encoder.*"}); }),
                   {"nn::freeze: no tensor of the model matches \"encoder.*\"", "0.weight"});
-  expect_contains(what_of<ValueError>([] { nn::freeze(net_of(kKey), {"0.wieght"}); }),
+  expect_contains(what_of<ValueError>([] { return nn::freeze(net_of(kKey), {"0.wieght"}); }),
                   {"did you mean 0.weight?"});
 }
 

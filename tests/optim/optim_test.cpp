@@ -248,17 +248,17 @@ TEST(Optimizers, RefuseTreesThatAreNotTheModels) {
   const optim::Sgd sgd(line(), {.momentum = 0.9});
   Line wide = line();
   wide.slope = tensor<double>({1, 2, 3});
-  expect_contains(what_of<ShapeError>([&] { adam.update(line(), wide); }),
+  expect_contains(what_of<ShapeError>([&] { return adam.update(line(), wide); }),
                   {"optim::AdamW: slope is f64[2], but the gradient of it is f64[3]"});
-  expect_contains(what_of<ShapeError>([&] { sgd.update(wide, wide); }),
+  expect_contains(what_of<ShapeError>([&] { return sgd.update(wide, wide); }),
                   {"optim::Sgd: slope is f64[3], but momentum_buffer of it is f64[2]"});
   Line longer = line();
   longer.more.push_back(arange(2));
-  expect_contains(what_of<ValueError>([&] { adam.update(longer, line()); }),
+  expect_contains(what_of<ValueError>([&] { return adam.update(longer, line()); }),
                   {"the model and the gradient are different trees", "more"});
   Line empty = line();
   empty.offset = Tensor();
-  expect_contains(what_of<ValueError>([&] { sgd.update(line(), empty); }),
+  expect_contains(what_of<ValueError>([&] { return sgd.update(line(), empty); }),
                   {"the gradient of offset is an empty tensor"});
 }
 

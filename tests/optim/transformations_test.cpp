@@ -1,12 +1,16 @@
 // Transformations, classes and what belongs to a training run: numbers, records, groups, patterns,
 // ensembles, slices of a batch, narrow types, averages, bad input. Their formulas are compared with
 // PyTorch's and optax's by tests/oracles/optimizers_oracle.py.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "plait/nn/buffers.h"
+#include "plait/nn/models/freeze.h"
+#include "plait/nn/models/state.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
@@ -32,6 +36,7 @@
 #include "plait/optim/transformations/galore.h"
 #include "plait/optim/transformations/linesearch.h"
 #include "plait/optim/transformations/matrices.h"
+#include "plait/optim/transformations/moments.h"
 #include "plait/optim/transformations/narrow.h"
 #include "plait/optim/transformations/wrappers.h"
 #include "plait/transform/derivatives/grad.h"
@@ -143,6 +148,31 @@ TEST(Classes, GroupsHaveNumbersOfTheirOwn) {
   EXPECT_EQ(stats(jitted).traces, 1);
 }
 
+struct Pair {
+  Tensor first = ones({2, 3}, DType::f64), second = ones({3, 2}, DType::f64);
+};
+
+TEST(Classes, FrozenMatricesAreLeftOut) {
+  const auto model = nn::freeze(Pair(), {"second"});
+  const auto loss = [](const nn::Frozen<Pair>& at) {
+    const Pair whole = at.whole();
+    return sum(square(matmul(whole.first, whole.second)));
+  };
+  const auto expect_trained = [&](const auto& optimizer) {
+    const auto [moved, next] = optimizer.update(model, grad(loss)(model));
+    EXPECT_NE(first(moved.trained.first), 1);
+    EXPECT_EQ(moved.whole().second.text(), Pair().second.text());
+    for (const auto& [path, kept] : nn::state(next)) {
+      if (!path.ends_with("second")) continue;
+      EXPECT_EQ(kept.shape().element_count().number(), 0) << path;
+    }
+  };
+  expect_trained(optim::Muon(model, {.lr = 0.1}));
+  expect_trained(optim::AdamW(model, {.lr = 0.1}));
+  expect_trained(optim::Adafactor(model, {.lr = 0.1}));
+  expect_trained(optim::Optimizer(optim::chain({optim::scale_by_muon(), optim::sgd(0.1)}), model));
+}
+
 TEST(Classes, RefuseWhatCannotBe) {
   const Net net;
   const auto with = [&](std::vector<optim::Group> groups) {
@@ -163,13 +193,25 @@ TEST(Classes, RefuseWhatCannotBe) {
                   {"optim::Rprop: eta_minus is 1.5"});
   expect_contains(what_of<ValueError>([&] { optim::Adafactor(net, {.beta2_decay = 0.5}); }),
                   {"optim::Adafactor: beta2_decay is 0.5"});
+  const Tensor two = ones({2}, DType::f64);
+  const optim::Schedule of_two = [](const Tensor& step) { return step + ones({2}, DType::f64); };
+  expect_contains(what_of<ValueError>([&] { optim::Sgd(net, {.lr = two}); }),
+                  {"optim::Sgd: lr is f64[2], expected one number, of shape []"});
+  expect_contains(with({{{"head"}, {{"momentum", two}}}}), {"groups[0]: momentum is f64[2]"});
+  expect_contains(what_of<ValueError>([&] { optim::sgd(two); }), {"learning_rate is f64[2]"});
+  expect_contains(what_of<ValueError>([&] { optim::Sgd(net, {.lr = of_two}); }), {"f64[2]"});
+  optim::Sgd assigned(net);
+  expect_contains(what_of<ValueError>([&] { assigned.lr = two; }), {"f64[2], expected one number"});
+  assigned.lr.value() = two;
+  expect_contains(what_of<ValueError>([&] { return assigned.update(net, net); }),
+                  {"optim::Sgd: lr is f64[2]"});
   expect_contains(what_of<ShapeError>([&] { optim::Muon(net, {}); }),
                   {"optim::Muon: head is f64[2], expected a matrix"});
   expect_contains(what_of<ValueError>([] { optim::Adam(full({}, 3)); }),
                   {"optim::Adam: the model has no parameters"});
   optim::Sgd plain(net);
   plain.numbers["momentum"] = number(0.9);
-  expect_contains(what_of<ValueError>([&] { plain.update(net, net); }),
+  expect_contains(what_of<ValueError>([&] { return plain.update(net, net); }),
                   {"momentum_buffer has no", "the momentum was 0 when the optimizer was made"});
 }
 
@@ -310,14 +352,15 @@ TEST(Transformations, RefuseWhatCannotBe) {
                   {"optim::scale_by_muon: ns_steps is 100"});
   const Tensors weights{{"w", ones({2})}};
   const auto tx = optim::adamw(0.1);
-  expect_contains(what_of<TypeError>([&] { tx.update(weights, tx.init(weights)); }),
+  expect_contains(what_of<TypeError>([&] { return tx.update(weights, tx.init(weights)); }),
                   {"optim::add_decayed_weights: the parameters are missing"});
   const auto polyak = optim::polyak_sgd();
-  expect_contains(what_of<TypeError>([&] { polyak.update(weights, polyak.init(weights)); }),
+  expect_contains(what_of<TypeError>([&] { return polyak.update(weights, polyak.init(weights)); }),
                   {"optim::scale_by_polyak: the loss is missing"});
   const auto adam = optim::scale_by_adam();
-  expect_contains(what_of<ValueError>([&] { adam.update(weights, adam.init({{"v", ones({2})}})); }),
-                  {"the state's mu has no w"});
+  expect_contains(
+      what_of<ValueError>([&] { return adam.update(weights, adam.init({{"v", ones({2})}})); }),
+      {"the state's mu has no w"});
   optim::State state = optim::chain(optim::trace(0.9), optim::ema(0.9)).init(weights);
   expect_contains(what_of<KeyError>([&] { state.number("decay"); }), {"2 numbers are named decay"});
 }
@@ -327,7 +370,7 @@ TEST(Transformations, AGradientThatIsNotFiniteIsNamed) {
   Net gradient;
   gradient.layer.bias = tensor<double>({1, std::nan("")});
   const optim::Optimizer named(optim::chain(optim::expect_finite(), optim::sgd(0.1)), net);
-  expect_contains(what_of<CheckError>([&] { named.update(net, gradient); }),
+  expect_contains(what_of<CheckError>([&] { return named.update(net, gradient); }),
                   {"the gradient.layer.bias has 1 nan"});
   const optim::Optimizer skips(optim::apply_if_finite(optim::adam(0.1), 5), net);
   const auto [same, after] = skips.update(net, gradient);
@@ -451,8 +494,9 @@ TEST(Transformations, GradientsOfExamplesAreClipped) {
   const auto tx = optim::differentially_private_aggregate(1, 0, random::key(0));
   const Tensors weights{{"w", zeros({2}, DType::f64)}};
   EXPECT_NEAR(at(tx.update(grads, tx.init(weights)).first.at("w"), 0), 0.55, 1e-12);
-  expect_contains(what_of<ShapeError>([&] { tx.update({{"w", number(1)}}, tx.init(weights)); }),
-                  {"the gradient of w is f64[]", "an axis of examples first"});
+  expect_contains(
+      what_of<ShapeError>([&] { return tx.update({{"w", number(1)}}, tx.init(weights)); }),
+      {"the gradient of w is f64[]", "an axis of examples first"});
 }
 
 TEST(Transformations, SamInOneUpdateTakesTheGradientWhereItAscends) {
@@ -515,6 +559,24 @@ TEST(Transformations, RowsAndColumnsOfAnyOrderAreFactored) {
   EXPECT_LT(max(absolute(found - wide / sqrt(product))).item<double>(), 1e-12);
 }
 
+TEST(Transformations, UpdatesOfOtherTypesAreRefused) {
+  const Net net;
+  const auto expect_refused = [&](const auto& change, const std::string& update) {
+    const optim::Optimizer optimizer(
+        optim::stateless_with_tree_map([&](const Tensor& x, const Tensor&) { return change(x); }),
+        net);
+    expect_contains(what_of<ValueError>([&] { return optimizer.update(net, net); }),
+                    {"optim::apply_updates: head is f64[2], but its update is " + update});
+  };
+  expect_refused([](const Tensor& x) { return stack(std::vector{x, x}); }, "f64[2, 2]");
+  expect_refused([](const Tensor& x) { return sum(x); }, "f64[]");
+  expect_refused([](const Tensor& x) { return astype(x, DType::c128); }, "c128[2]");
+  expect_refused([](const Tensor&) { return Tensor(); }, "an empty tensor");
+  expect_contains(
+      what_of<ValueError>([&] { return optim::with_parameters(net, {{"layer.bias", number(1)}}); }),
+      {"optim: layer.bias is f64[2], but its next value is f64[]"});
+}
+
 TEST(Transformations, AnOptimizerSearchesByTheLoss) {
   Net net;
   optim::Optimizer optimizer(optim::lbfgs(), net);
@@ -525,7 +587,7 @@ TEST(Transformations, AnOptimizerSearchesByTheLoss) {
     std::tie(net, optimizer) = optimizer.update_by_loss(net, gradient, value, loss);
   }
   EXPECT_LT(loss(net).item<double>(), 1e-3 * loss(Net()).item<double>());
-  expect_contains(what_of<TypeError>([&] { optimizer.update(net, net); }), {"is missing"});
+  expect_contains(what_of<TypeError>([&] { return optimizer.update(net, net); }), {"is missing"});
 }
 
 TEST(Schedules, MultiplicativeRatesAreALoop) {
@@ -536,6 +598,178 @@ TEST(Schedules, MultiplicativeRatesAreALoop) {
   for (int i = 1; i <= 5; ++i) wanted *= 1 - 0.5 / (i + 3);
   EXPECT_NEAR(schedule(5).item<double>(), wanted, 1e-15);
   EXPECT_NEAR(schedule(0).item<double>(), 0.1, 1e-15);
+}
+
+// A step that was recorded with one schedule runs with the other one.
+void expect_one_record(const optim::Schedule& a, const optim::Schedule& b) {
+  using AdamW = optim::AdamW<Net>;
+  const auto jitted = jit(step<AdamW>);
+  for (const optim::Schedule& each : {a, b}) {
+    const AdamW optimizer(Net(), {.lr = each});
+    const auto [net, next] = jitted(Net(), optimizer, batch());
+    const auto [wanted, after] = step(Net(), optimizer, batch());
+    EXPECT_EQ(net.layer.weight.text(), wanted.layer.weight.text());
+    EXPECT_EQ(next.lr.item<double>(), each(0).item<double>());
+  }
+  EXPECT_EQ(stats(jitted).traces, 1) << fmt::format("{}", fmt::join(leaf_paths(a), ", "));
+  EXPECT_NE(a(0).item<double>(), b(0).item<double>());
+}
+
+TEST(Schedules, AnotherNumberNeedsNoNewRecord) {
+  using namespace optim;
+  using namespace optim::lr_scheduler;
+  expect_one_record(StepLR{0.1, 30, 0.5}, StepLR{0.2, 20, 0.25});
+  expect_one_record(MultiStepLR{0.1, {3, 5}}, MultiStepLR{0.2, {2, 9}, 0.5});
+  expect_one_record(ConstantLR{0.1}, ConstantLR{0.1, 0.25, 7});
+  expect_one_record(LinearLR{0.1}, LinearLR{0.2, 0.5, 0.75, 9});
+  expect_one_record(PolynomialLR{0.1}, PolynomialLR{0.2, 7, 2});
+  expect_one_record(CosineAnnealingLR{0.1, 5}, CosineAnnealingLR{0.2, 7, 0.01});
+  expect_one_record(CosineAnnealingWarmRestarts{0.1, 5, 2},
+                    CosineAnnealingWarmRestarts{0.2, 7, 2, 0.01});
+  expect_one_record(OneCycleLR{.max_lr = 0.1, .total_steps = 9},
+                    OneCycleLR{.max_lr = 0.2, .total_steps = 8, .pct_start = 0.5});
+  expect_one_record(SWALR{0.1, 0.2}, SWALR{0.2, 0.1, 3});
+  expect_one_record(CyclicLR{.base_lr = 0.1, .max_lr = 0.2, .scale_fn = constant_schedule(1)},
+                    CyclicLR{.base_lr = 0.2, .max_lr = 0.3, .scale_fn = constant_schedule(0.5)});
+  expect_one_record(LambdaLR{0.1, exponential_decay(1, 5, 0.5)},
+                    LambdaLR{0.1, exponential_decay(2, 6, 1.5)});
+  expect_one_record(MultiplicativeLR{0.1, constant_schedule(0.5)},
+                    MultiplicativeLR{0.2, constant_schedule(0.25)});
+  expect_one_record(ChainedScheduler{{ConstantLR{0.1}, ExponentialLR{1, 0.5}}},
+                    ChainedScheduler{{ConstantLR{0.2}, ExponentialLR{1, 0.75}}});
+  expect_one_record(SequentialLR{{ConstantLR{0.1}, StepLR{0.1, 3}}, {4}},
+                    SequentialLR{{ConstantLR{0.2}, StepLR{0.1, 5}}, {6}});
+  expect_one_record(polynomial_schedule(0.1, 0, 2, 9), polynomial_schedule(0.2, 0.1, 3, 7, 1));
+  expect_one_record(exponential_decay(0.1, 5, 0.5, {.end_value = 0.01}),
+                    exponential_decay(0.2, 5, 1.5, {.end_value = 2}));
+  expect_one_record(natural_exp_decay(0.1, 2, 5), natural_exp_decay(0.2, 3, 6));
+  expect_one_record(cosine_decay_schedule(0.1, 5), cosine_decay_schedule(0.2, 6, 0.5, 2));
+  expect_one_record(inverse_sqrt_schedule(0.1, 5, 0.01), inverse_sqrt_schedule(0.2, 6, 0.02));
+  expect_one_record(piecewise_constant_schedule(0.1, {{2, 0.5}}),
+                    piecewise_constant_schedule(0.2, {{3, 0.1}}));
+  expect_one_record(cosine_onecycle_schedule(9, 0.1), cosine_onecycle_schedule(8, 0.2));
+  expect_one_record(warmup_cosine_decay_schedule(0.01, 0.1, 2, 9),
+                    warmup_cosine_decay_schedule(0.02, 0.2, 3, 8, 0.01));
+  expect_one_record(warmup_stable_decay_schedule(0.1, 2, 3, 4, {.init_value = 0.01}),
+                    warmup_stable_decay_schedule(0.2, 3, 4, 5, {.init_value = 0.02}));
+}
+
+TEST(Schedules, NumbersAreInTheTreeOfTheOptimizer) {
+  const optim::Schedule rate = optim::warmup_linear_decay_schedule(0.1, 0.5, 2, 6);
+  const optim::Sgd optimizer(Net(), {.lr = rate});
+  const std::vector<std::string> expected{"lr",
+                                          "lr.boundaries.0",
+                                          "lr.schedules.0.end_value",
+                                          "lr.schedules.0.init_value",
+                                          "lr.schedules.0.power",
+                                          "lr.schedules.0.transition_begin",
+                                          "lr.schedules.0.transition_steps",
+                                          "lr.schedules.1.end_value",
+                                          "lr.schedules.1.init_value",
+                                          "lr.schedules.1.power",
+                                          "lr.schedules.1.transition_begin",
+                                          "lr.schedules.1.transition_steps",
+                                          "steps"};
+  EXPECT_EQ(leaf_paths(optimizer), expected);
+
+  // Saved, and loaded into an optimizer of another rate.
+  const nn::State state = nn::state(optimizer);
+  const optim::Schedule other = optim::warmup_linear_decay_schedule(0.2, 0.25, 3, 9);
+  const auto loaded = nn::load_state(optim::Sgd(Net(), {.lr = other}), state);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ((*loaded.lr.schedule)(i).item<double>(), rate(i).item<double>());
+  }
+
+  // A transformation has them in its state.
+  optim::Optimizer transformed(optim::chain({optim::scale_by_adopt(), optim::sgd(rate)}), Net());
+  const std::vector<std::string> paths = leaf_paths(transformed);
+  const std::string path = "state.parts.1.parts.1.numbers.learning_rate.schedules.1.end_value";
+  EXPECT_NE(std::ranges::find(paths, path), paths.end())
+      << fmt::format("{}", fmt::join(paths, " "));
+}
+
+TEST(Schedules, NumbersAreChangedAndDonated) {
+  using optim::lr_scheduler::StepLR;
+  const optim::Schedule schedule = StepLR{.lr = 0.5, .step_size = 1, .gamma = 0.5};
+  optim::Sgd optimizer(Net(), {.lr = schedule, .momentum = schedule});
+  const auto jitted = jit(step<optim::Sgd<Net>>, {.donate = {1}});
+  optimizer = jitted(Net(), std::move(optimizer), batch()).second;
+  optimizer.lr.schedule->number("gamma") = number(0.25);
+  optimizer = jitted(Net(), std::move(optimizer), batch()).second;
+  EXPECT_EQ(optimizer.lr.item<double>(), 0.125);
+  EXPECT_EQ(optimizer.numbers.at("momentum").item<double>(), 0.25);
+  EXPECT_EQ(stats(jitted).traces, 1);
+  EXPECT_EQ(schedule(1).item<double>(), 0.25);
+
+  optim::Optimizer transformed(optim::sgd(schedule), Net());
+  transformed.state.number("learning_rate").schedule->number("lr") = number(2);
+  transformed = step(Net(), transformed, batch()).second;
+  EXPECT_EQ(transformed.state.number("learning_rate").item<double>(), 2);
+  expect_contains(
+      what_of<KeyError>([&] { optimizer.lr.schedule->number("gama") = number(1); }),
+      {"optim::Schedule: unknown number \"gama\"; the numbers are gamma, lr, step_size"});
+}
+
+TEST(Schedules, ThoseOfUsersAreEqualToTheirCopiesOnly) {
+  const auto jitted = jit(step<optim::Sgd<Net>>);
+  const auto made = [] {
+    return optim::Schedule([](const Tensor& step) { return 0.1 / (1. + step); });
+  };
+  const optim::Schedule a = made(), b = made();
+  EXPECT_TRUE(leaf_paths(a).empty());
+  for (const optim::Schedule& each : {a, a, b}) {
+    const optim::Sgd optimizer(Net(), {.lr = each});
+    EXPECT_EQ(jitted(Net(), optimizer, batch()).second.lr.item<double>(), 0.1);
+  }
+  EXPECT_EQ(stats(jitted).traces, 2);
+}
+
+TEST(Schedules, AreReplacedByWhatIsAssigned) {
+  const optim::Schedule schedule = optim::lr_scheduler::StepLR{.lr = 0.5, .step_size = 1};
+  optim::Sgd optimizer(
+      Net(),
+      {.lr = schedule, .momentum = schedule, .groups = {{{"head"}, {{"weight_decay", schedule}}}}});
+  optimizer.lr = number(2);
+  optimizer.numbers["momentum"] = 0.25;
+  optimizer.groups[0].numbers["weight_decay"] = 0.125;
+  for (int i = 0; i < 2; ++i) optimizer = step(Net(), optimizer, batch()).second;
+  EXPECT_EQ(optimizer.lr.item<double>(), 2);
+  EXPECT_EQ(optimizer.numbers.at("momentum").item<double>(), 0.25);
+  EXPECT_EQ(optimizer.groups[0].numbers.at("weight_decay").item<double>(), 0.125);
+  optimizer.lr = schedule;
+  optimizer = step(Net(), optimizer, batch()).second;
+  EXPECT_EQ(optimizer.lr.item<double>(), schedule(2).item<double>());
+  optim::Sgd another(Net(), {.lr = optimizer.lr});
+  for (int i = 0; i < 2; ++i) another = step(Net(), another, batch()).second;
+  EXPECT_EQ(another.lr.item<double>(), schedule(1).item<double>());
+
+  optim::Optimizer transformed(optim::sgd(schedule), Net());
+  transformed.state.number("learning_rate") = 0.25;
+  transformed = step(Net(), transformed, batch()).second;
+  EXPECT_EQ(transformed.state.number("learning_rate").item<double>(), 0.25);
+
+  optim::LBFGS<Net> lbfgs(Net(), {.lr = schedule, .max_iter = 1});
+  const auto loss = [](const Net& net) { return loss_of(net, batch()); };
+  for (int i = 0; i < 2; ++i) lbfgs = lbfgs.update(Net(), loss).second;
+  EXPECT_EQ(lbfgs.lr.item<double>(), schedule(1).item<double>());
+  lbfgs.lr = 0.75;
+  EXPECT_EQ(lbfgs.update(Net(), loss).second.lr.item<double>(), 0.75);
+
+  auto ema = optim::EMA<Net>::init(Net(), schedule);
+  for (int i = 0; i < 2; ++i) ema = ema.update(Net());
+  EXPECT_EQ(ema.decay.item<double>(), schedule(1).item<double>());
+}
+
+TEST(Schedules, PlateausDifferInNumbersWithoutANewRecord) {
+  using optim::lr_scheduler::ReduceLROnPlateau;
+  const auto jitted =
+      jit([](const ReduceLROnPlateau& at, const Tensor& loss) { return at.step(loss); });
+  for (const double factor : {0.5, 0.25}) {
+    auto plateau = ReduceLROnPlateau::init(1, {.factor = factor, .patience = 0});
+    for (int i = 0; i < 2; ++i) plateau = jitted(plateau, number(3));
+    EXPECT_EQ(plateau.lr.item<double>(), factor);
+  }
+  EXPECT_EQ(stats(jitted).traces, 1);
 }
 
 TEST(Schedules, RefuseWhatCannotBe) {
@@ -579,6 +813,53 @@ TEST(Microbatches, AreEqualToTheWholeBatch) {
                   {"optim::microbatches: n is 0"});
 }
 
+struct Normed {
+  Tensor weight = tensor<double>({1, 2});
+  nn::Buffer mean = number(0);
+  nn::Buffer calls = full({}, int64_t{0});
+};
+
+TEST(Microbatches, TakeModelsWithIntegersInBuffers) {
+  const auto loss = [](const Normed& model, const Tensor& x) {
+    Normed changed = model;
+    changed.mean = 0.5 * model.mean + mean(x);
+    changed.calls = model.calls + 1;
+    return std::pair(mean(square(x * model.weight)), changed);
+  };
+  const auto number_of = [&](const Normed& model, const Tensor& x) { return loss(model, x).first; };
+  const auto step = value_and_grad(loss, with_aux);
+  const Tensor x = batch();
+  const auto [whole, wanted] = step(Normed(), x);
+
+  const auto [value, gradient] = optim::microbatches(3, value_and_grad(number_of))(Normed(), x);
+  EXPECT_LT(max(absolute(gradient.weight - wanted.weight)).item<double>(), 1e-12);
+  EXPECT_EQ(gradient.calls.item<int64_t>(), 0);
+
+  const auto [once, same] = optim::microbatches(3, step)(Normed(), x);
+  EXPECT_EQ(once.second.calls.item<int64_t>(), 1);
+  EXPECT_NEAR(once.second.mean.item<double>(), whole.second.mean.item<double>(), 1e-12);
+
+  Normed after;
+  for (int64_t i = 0; i < 3; ++i) after = loss(after, x[Slice{4 * i, 4 * i + 4}]).second;
+  const auto expect_passed_on = [&](const auto& run) {
+    const auto [result, gradients] = run(Normed(), x);
+    EXPECT_NEAR(result.first.template item<double>(), whole.first.template item<double>(), 1e-12);
+    EXPECT_LT(max(absolute(gradients.weight - wanted.weight)).template item<double>(), 1e-12);
+    EXPECT_EQ(result.second.calls.template item<int64_t>(), 3);
+    EXPECT_NEAR(result.second.mean.template item<double>(), after.mean.template item<double>(),
+                1e-12);
+  };
+  const auto run = optim::microbatches(3, step, optim::changes_model);
+  expect_passed_on(run);
+  expect_passed_on(jit(frozen(run)));
+
+  const auto counts = [](const Normed&, const Tensor& each) {
+    return astype(sum(each), DType::i64);
+  };
+  expect_contains(what_of<TypeError>([&] { optim::microbatches(3, counts)(Normed(), x); }),
+                  {"is i64[], which has no mean", "optim::changes_model"});
+}
+
 struct Counted {
   Tensor weight;
   nn::Buffer statistic;
@@ -603,6 +884,24 @@ TEST(Averages, AreThoseOfTheParameters) {
   EXPECT_EQ(mean_of.n_averaged.item<int64_t>(), 3);
   expect_contains(what_of<ValueError>([] { optim::EMA<Counted>::init(counted(1, 1), 1.5); }),
                   {"optim::EMA: decay is 1.5"});
+}
+
+TEST(Averages, KeepTheirDtypes) {
+  const auto in = [](DType weight, double value) {
+    return Counted{.weight = full({1}, value, weight), .statistic = full({}, value, weight)};
+  };
+  const auto after_two = [&](auto average, DType newest) {
+    average = average.update(in(newest, 1));
+    return average.update(in(newest, 1 + 1. / 64)).model;
+  };
+  const auto f32 = optim::EMA<Counted>::init(in(DType::f32, 7), 0.5);
+  EXPECT_EQ(after_two(f32, DType::bf16).weight.text(), "[1.0078125] : f32[1]");
+  EXPECT_EQ(after_two(f32, DType::f64).weight.text(), "[1.0078125] : f32[1]");
+  EXPECT_EQ(after_two(f32, DType::bf16).statistic.dtype(), DType::f32);
+  const auto f64 = optim::AveragedModel<Counted>::init(in(DType::f64, 7));
+  EXPECT_EQ(after_two(f64, DType::f16).weight.text(), "[1.0078125] : f64[1]");
+  const auto bf16 = optim::EMA<Counted>::init(in(DType::bf16, 7), 0.5);
+  EXPECT_EQ(after_two(bf16, DType::f32).weight.dtype(), DType::bf16);
 }
 
 TEST(GradientClipping, BoundsTheTotalNorm) {

@@ -36,8 +36,8 @@ struct LoRA {
   // Without a key, dropout draws the next key of the default stream.
   Tensor operator()(const Tensor& x, const Tensor& key) const;
   Tensor operator()(const Tensor& x) const;
-  Tensor weight() const;  // of the whole layer
-  Linear merged() const;  // a Linear of this weight, to be trained
+  Tensor weight() const;                // of the whole layer
+  [[nodiscard]] Linear merged() const;  // a Linear of this weight, to be trained
 };
 // A weight [outputs, inputs, …] that is not trained, plus such a product; for models whose weights
 // are computed (by_path.h). Dropout, which is of a layer's inputs, must be 0.

@@ -72,7 +72,8 @@ struct ParametrizedModel {
 // The model whose weights with names that match one of the patterns are computed: by
 // make(weight). ValueError if a pattern matches none.
 template <class Model, class Make>
-auto parametrized(Model model, const std::vector<std::string>& patterns, const Make& make) {
+[[nodiscard]] auto parametrized(Model model, const std::vector<std::string>& patterns,
+                                const Make& make) {
   using Computed = decltype(make(std::declval<const Tensor&>()));
   ParametrizedModel<Model, Computed> made{.rest = std::move(model), .parametrizations = {}};
   for (const Place& place : chosen_places("nn::parametrized", places_of(made.rest), patterns)) {
@@ -84,8 +85,8 @@ auto parametrized(Model model, const std::vector<std::string>& patterns, const M
 
 // LowRankWeight in place of weights: what is trained of them is a product of low rank.
 template <class Model>
-auto lora(const Tensor& key, Model model, const std::vector<std::string>& patterns,
-          const LoRAOptions& options = {}) {
+[[nodiscard]] auto lora(const Tensor& key, Model model, const std::vector<std::string>& patterns,
+                        const LoRAOptions& options = {}) {
   int64_t count = 0;
   return parametrized(std::move(model), patterns, [&](const Tensor& weight) {
     return LowRankWeight::of(random::fold_in(key, count++), weight, options);
@@ -94,23 +95,24 @@ auto lora(const Tensor& key, Model model, const std::vector<std::string>& patter
 
 // Matrices as codes of 8 or 4 bits. They are not trained.
 template <class Model>
-auto quantize(Model model, const std::vector<std::string>& patterns,
-              const QuantizationOptions& options = {}) {
+[[nodiscard]] auto quantize(Model model, const std::vector<std::string>& patterns,
+                            const QuantizationOptions& options = {}) {
   return parametrized(std::move(model), patterns,
                       [&](const Tensor& weight) { return QuantizedMatrix::of(weight, options); });
 }
 
 template <class Model>
-auto weight_norms(Model model, const std::vector<std::string>& patterns,
-                  std::optional<int64_t> dim = 0) {
+[[nodiscard]] auto weight_norms(Model model, const std::vector<std::string>& patterns,
+                                std::optional<int64_t> dim = 0) {
   return parametrized(std::move(model), patterns,
                       [&](const Tensor& weight) { return NormedWeight::of(weight, dim); });
 }
 
 // The rows are along dim 0 by default, also of transposed convolutions.
 template <class Model>
-auto spectral_norms(const Tensor& key, Model model, const std::vector<std::string>& patterns,
-                    const SpectralNormOptions& options = {}) {
+[[nodiscard]] auto spectral_norms(const Tensor& key, Model model,
+                                  const std::vector<std::string>& patterns,
+                                  const SpectralNormOptions& options = {}) {
   int64_t count = 0;
   return parametrized(std::move(model), patterns, [&](const Tensor& weight) {
     return SpectralWeight::of(random::fold_in(key, count++), weight, options.dim.value_or(0),

@@ -63,7 +63,7 @@ std::vector<Place> chosen_places(std::string_view function, std::span<const Plac
 // The model with the parameters frozen whose names match one of the patterns ("encoder.*"); without
 // patterns all are.
 template <class Model>
-Frozen<Model> freeze(Model model, const std::vector<std::string>& patterns = {"*"}) {
+[[nodiscard]] Frozen<Model> freeze(Model model, const std::vector<std::string>& patterns = {"*"}) {
   Frozen<Model> made{.trained = std::move(model), .frozen = {}};
   for (const Place& place : chosen_places("nn::freeze", places_of(made.trained), patterns)) {
     made.frozen.emplace(place.name, std::exchange(*place.tensor, placeholder_of(*place.tensor)));
@@ -73,7 +73,7 @@ Frozen<Model> freeze(Model model, const std::vector<std::string>& patterns = {"*
 
 // The model with all of its parameters trained again.
 template <class Model>
-Model unfreeze(const Frozen<Model>& model) {
+[[nodiscard]] Model unfreeze(const Frozen<Model>& model) {
   return model.whole();
 }
 

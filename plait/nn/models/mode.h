@@ -44,12 +44,12 @@ void set_training(T& part, bool training) {
 // The model with `training` set in all of its layers: dropout drops, and BatchNorm uses the
 // statistics of the batch.
 template <class Model>
-Model train(Model model) {
+[[nodiscard]] Model train(Model model) {
   set_training(model, true);
   return model;
 }
 template <class Model>
-Model eval(Model model) {
+[[nodiscard]] Model eval(Model model) {
   set_training(model, false);
   return model;
 }

@@ -114,7 +114,7 @@ struct Parametrized : Layer {
 
 // The layer with the weight that a call would compute, as a plain tensor.
 template <class Layer, class Computed>
-Layer remove_parametrizations(const Parametrized<Layer, Computed>& layer) {
+[[nodiscard]] Layer remove_parametrizations(const Parametrized<Layer, Computed>& layer) {
   return layer.with_weight(layer.parametrizations.weight.next().value());
 }
 
@@ -122,7 +122,7 @@ inline const Tensor& present(const Tensor& weight) { return weight; }
 const Tensor& present(const std::optional<Tensor>& weight);  // ValueError if there is none
 
 template <class Layer, class Computed>
-Parametrized<Layer, Computed> parametrized(Layer layer, Computed computed) {
+[[nodiscard]] Parametrized<Layer, Computed> parametrized(Layer layer, Computed computed) {
   Parametrized<Layer, Computed> made{std::move(layer), {std::move(computed)}};
   made.weight = Tensor();
   return made;
@@ -146,7 +146,7 @@ using WeightNorm = Parametrized<Layer, NormedWeight>;
 
 // The layer whose weight is g v / ‖v‖, with a g for each slice along `dim`.
 template <class Layer>
-WeightNorm<Layer> weight_norm(Layer layer, std::optional<int64_t> dim = 0) {
+[[nodiscard]] WeightNorm<Layer> weight_norm(Layer layer, std::optional<int64_t> dim = 0) {
   auto computed = NormedWeight::of(present(layer.weight), dim);
   return parametrized(std::move(layer), std::move(computed));
 }
@@ -184,7 +184,7 @@ struct SpectralWeight {
   static SpectralWeight of(const Tensor& key, const Tensor& weight, int64_t dim,
                            const SpectralNormOptions& options);
   Tensor value() const;
-  SpectralWeight next() const;
+  [[nodiscard]] SpectralWeight next() const;
 };
 Tensor value_in_const(const SpectralWeight& computed);
 template <class Layer>
@@ -197,8 +197,8 @@ inline constexpr int64_t kRowsOfWeight<ConvTranspose<rank>> = 1;
 
 // The layer whose weight is divided by its largest singular value.
 template <class Layer>
-SpectralNorm<Layer> spectral_norm(const Tensor& key, Layer layer,
-                                  const SpectralNormOptions& options = {}) {
+[[nodiscard]] SpectralNorm<Layer> spectral_norm(const Tensor& key, Layer layer,
+                                                const SpectralNormOptions& options = {}) {
   auto computed = SpectralWeight::of(key, present(layer.weight),
                                      options.dim.value_or(kRowsOfWeight<Layer>), options);
   return parametrized(std::move(layer), std::move(computed));

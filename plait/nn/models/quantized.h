@@ -55,7 +55,7 @@ struct QuantizedLinear : QuantizedMatrix {
   static QuantizedLinear init(const Tensor& key, int64_t inputs, int64_t outputs,
                               const QuantizedLinearOptions& options = {});
   static QuantizedLinear from_linear(const Linear& layer, const QuantizationOptions& options = {});
-  Linear dequantized() const;  // to be trained
+  [[nodiscard]] Linear dequantized() const;  // to be trained
   Tensor operator()(const Tensor& x) const;
 };
 

@@ -59,7 +59,7 @@ State state(const Model& model) {
 // The model with the tensors of a state, converted to its dtypes. ValueError unless names and
 // shapes agree: it lists what is missing, superfluous or of another shape.
 template <class Model>
-Model load_state(Model model, const State& state, const LoadOptions& options = {}) {
+[[nodiscard]] Model load_state(Model model, const State& state, const LoadOptions& options = {}) {
   load_places(places_of(model), state, options);
   return model;
 }

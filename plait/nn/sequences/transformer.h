@@ -23,7 +23,7 @@ struct KeyValueCache {
   Buffer position;  // i64[]
 
   // The cache with further keys and values; CheckError if they do not fit.
-  KeyValueCache extended(const Tensor& more_keys, const Tensor& more_values) const;
+  [[nodiscard]] KeyValueCache extended(const Tensor& more_keys, const Tensor& more_values) const;
 };
 
 enum class QkNorm : uint8_t { none, layer_norm, rms_norm };

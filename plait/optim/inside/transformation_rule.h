@@ -29,8 +29,8 @@ struct TransformationRule {
 
   // Puts the numbers and a count of 0 into a state.
   void begin(State& state) const;
-  // Sets the numbers that are schedules, and returns all numbers of the step, as f64[]. `by` names
-  // the value that counts the steps.
+  // Sets the numbers that follow schedules, and returns all numbers of the step, as f64[]. `by`
+  // names the value that counts the steps.
   Tensors numbers_at(State& state, const std::string& by = "count") const;
   void expect_parameters(const Tensors& parameters) const;  // TypeError if there are none
 

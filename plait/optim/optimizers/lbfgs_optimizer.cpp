@@ -50,6 +50,8 @@ Tensors unpacked(const Tensor& flat, const Tensors& like) {
   return made;
 }
 
+constexpr std::string_view kName = "optim::LBFGS";
+
 void expect_count(const char* name, int64_t value) {
   if (value >= 1 && value < int64_t{1} << 31) return;
   throw ValueError("optim::LBFGS: {} is {}, expected a positive integer", name, value)
@@ -229,9 +231,9 @@ LBFGSState LBFGSState::init(const Tensors& parameters, const LBFGSOptions& optio
   const Tensor flat = zeros_like(packed(parameters, parameters));
   const DType dtype = flat.dtype();
   const Dim size = flat.shape(0), history = options.history_size;
-  return {.lr = options.lr.at(no_steps()),
-          .tolerance_grad = options.tolerance_grad.at(no_steps()),
-          .tolerance_change = options.tolerance_change.at(no_steps()),
+  return {.lr = TreeNumber(options.lr),
+          .tolerance_grad = TreeNumber(options.tolerance_grad),
+          .tolerance_change = TreeNumber(options.tolerance_change),
           .steps = no_steps(),
           .loss = zeros({}, dtype),
           .state = {{"d", zeros({size}, dtype)},
@@ -260,6 +262,9 @@ void LBFGSState::follow(Tensors& parameters, const LossOfParameters& evaluate) {
         .at(Location::of_caller())
         .hint("the optimizer was made for another model: make one for this model");
   }
+  lr.follow(kName, "lr", steps);
+  tolerance_grad.follow(kName, "tolerance_grad", steps);
+  tolerance_change.follow(kName, "tolerance_change", steps);
   const Run run(*this, parameters, evaluate);
   const auto [before, gradient] = run.evaluated(x);
   const Tensors after = run.from(x, before, gradient);

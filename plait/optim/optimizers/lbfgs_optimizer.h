@@ -33,10 +33,10 @@ struct LBFGSOptions {
 using LossOfParameters = std::function<std::pair<Tensor, Tensors>(const Tensors&)>;
 
 struct LBFGSState {
-  Tensor lr, tolerance_grad, tolerance_change;  // f64[]
-  Tensor steps;                                 // i64[]: updates so far
-  Tensor loss;                                  // before the last update
-  Tensors state;                                // PyTorch's, of all parameters together
+  TreeNumber lr, tolerance_grad, tolerance_change;
+  Tensor steps;   // i64[]: updates so far
+  Tensor loss;    // before the last update
+  Tensors state;  // PyTorch's, of all parameters together
   int64_t max_iter, max_eval, history_size;
   LineSearch line_search_fn;
   bool maximize;
@@ -62,7 +62,7 @@ struct LBFGS : LBFGSState {
 
   // Returns the model and the optimizer of the next step. `loss_of` is a function of the model.
   template <class Loss>
-  std::pair<Model, LBFGS> update(const Model& model, const Loss& loss_of) const {
+  [[nodiscard]] std::pair<Model, LBFGS> update(const Model& model, const Loss& loss_of) const {
     LBFGS next = *this;
     Tensors parameters = parameters_of(model);
     const auto loss = [&](const Model& at) -> Tensor { return loss_of(at); };

@@ -28,12 +28,6 @@ bool contains(const OptimizerRule::Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-void store(const std::string& name, const Number& value, Tensors& numbers,
-           std::map<std::string, Schedule>& schedules) {
-  if (value.schedule() != nullptr) schedules.insert_or_assign(name, *value.schedule());
-  numbers[name] = value.at(no_steps());
-}
-
 const NamedNumber* find_number(const OptimizerSettings& settings, const std::string& name) {
   const auto found = std::ranges::find(settings.numbers, name, &NamedNumber::name);
   return found == settings.numbers.end() ? nullptr : &*found;
@@ -58,12 +52,12 @@ GroupState group_from(const OptimizerSettings& settings, size_t index,
   const Group& given = settings.groups[index];
   const std::string what = fmt::format("{}: groups[{}]", settings.rule.rule->name, index);
   matching(what, given.params, paths);
-  GroupState made{.params = given.params, .numbers = {}, .options = {}, .schedules = {}};
+  GroupState made{.params = given.params, .numbers = {}, .options = {}};
   for (const auto& [name, value] : given.numbers) {
     const NamedNumber* const number = find_number(settings, name);
     if (number == nullptr) refuse_option(what, settings, name);
     value.expect_within(fmt::format("{}: {}", what, name), number->least, number->below);
-    store(name, value, made.numbers, made.schedules);
+    made.numbers[name] = value;
   }
   for (const auto& [name, value] : given.options) {
     if (!settings.options.contains(name)) refuse_option(what, settings, name);
@@ -102,24 +96,20 @@ struct Settings {
   }
 };
 
-void set_scheduled(const std::map<std::string, Schedule>& schedules, const Tensor& steps,
-                   Tensors& numbers) {
-  for (const auto& [name, schedule] : schedules) numbers[name] = schedule(steps);
-}
-
 // By index of the group; -1 is that of parameters without a group.
 std::map<int, Settings> all_settings(OptimizerState& state) {
-  Tensors rate;
-  set_scheduled(state.schedules, state.steps, state.numbers);
-  if (const auto scheduled = state.numbers.extract("lr")) state.lr = scheduled.mapped();
+  const std::string_view rule = state.name();
   std::map<int, Settings> made;
-  const auto own = made.try_emplace(-1, Settings{state.numbers, state.options}).first;
-  own->second.numbers["lr"] = as_f64(state.lr);
+  const Tensors numbers = follow(rule, state.numbers, state.steps);
+  const auto own = made.try_emplace(-1, Settings{numbers, state.options}).first;
+  own->second.numbers["lr"] = state.lr.follow(rule, "lr", state.steps);
   for (size_t i = 0; i < state.groups.size(); ++i) {
     GroupState& group = state.groups[i];
-    set_scheduled(group.schedules, state.steps, group.numbers);
     Settings& settings = made.try_emplace(static_cast<int>(i), own->second).first->second;
-    for (const auto& [name, number] : group.numbers) settings.numbers[name] = number;
+    for (const auto& [name, number] :
+         follow(fmt::format("{}: groups[{}]", rule, i), group.numbers, state.steps)) {
+      settings.numbers[name] = number;
+    }
     for (const auto& [name, option] : group.options) settings.options[name] = option;
   }
   return made;
@@ -216,7 +206,7 @@ OptimizerState OptimizerState::init(const OptimizerSettings& settings, const Ten
   made.rule = settings.rule;
   for (const NamedNumber& each : settings.numbers) {
     if (each.value.is_zero() && contains(rule.optional, each.name)) continue;
-    store(each.name, each.value, made.numbers, made.schedules);
+    made.numbers[each.name] = each.value;
   }
   made.lr = made.numbers.extract("lr").mapped();
   const std::vector<std::string> paths = names_of(parameters);
@@ -226,7 +216,7 @@ OptimizerState OptimizerState::init(const OptimizerSettings& settings, const Ten
   std::map<int, Settings> all = all_settings(made);
   const auto groups = groups_of(rule.name, made.groups, parameters);
   for (const auto& [path, value] : parameters) {
-    expect_usable(rule, path, value);
+    if (has_elements(value)) expect_usable(rule, path, value);
     const WeightNumbers& n = all.at(groups.at(path)).in(DType::f64);
     for (const std::string& each : rule.states(n, value)) {
       made.state[each][path] =
@@ -245,6 +235,7 @@ void OptimizerState::follow(Tensors& parameters, const Tensors& gradients) {
   }
   const auto groups_by_path = groups_of(found.name, groups, parameters);
   for (auto& [path, value] : parameters) {
+    if (!has_elements(value)) continue;
     expect_usable(found, path, value);
     const DType dtype = value.dtype();
     const WeightNumbers& n = all.at(groups_by_path.at(path)).in(dtype);
@@ -274,5 +265,5 @@ template void walk(optim::Tensors& tree, TreeVisitor& visitor);
 template void walk(std::map<std::string, optim::Tensors>& tree, TreeVisitor& visitor);
 template void walk(std::vector<optim::GroupState>& tree, TreeVisitor& visitor);
 template void walk(optim::Options& tree, TreeVisitor& visitor);
-template void walk(std::map<std::string, optim::Schedule>& tree, TreeVisitor& visitor);
+template void walk(optim::TreeNumbers& tree, TreeVisitor& visitor);
 }  // namespace plait::trees

@@ -1,8 +1,8 @@
 // Optimizers with PyTorch's formulas: numbers, groups of parameters, and states by path.
 //
 //   optim::AdamW optimizer(model, {.lr = 3e-4, .groups = {{{"*.bias"}, {{"weight_decay", 0}}}}});
-//   optimizer.lr = full({}, 1e-4, DType::f64);           // also as a schedule: .lr = schedule
-//   optimizer.numbers["beta1"] = full({}, 0.8, DType::f64);
+//   optimizer.lr = 1e-4;                  // or a tensor, or a schedule
+//   optimizer.numbers["beta1"] = 0.8;
 //   std::tie(model, optimizer) = optimizer.update(model, gradients);
 #pragma once
 
@@ -28,8 +28,6 @@ struct Group {
   std::map<std::string, bool> options = {};
 };
 
-using Options = std::map<std::string, int64_t>;  // by name: flags, and counts
-
 struct OptimizerRule;  // inside/optimizer_rule.h
 
 // Which formula an optimizer has.
@@ -52,20 +50,18 @@ struct OptimizerSettings {
 // A group in the tree of an optimizer: its own numbers and options.
 struct GroupState {
   std::vector<std::string> params;
-  Tensors numbers;  // f64[]
+  TreeNumbers numbers;
   Options options;
-  std::map<std::string, Schedule> schedules;
 };
 
 // All of an optimizer. `update` is in OptimizerOf.
 struct OptimizerState {
-  Tensor lr;                             // f64[]
+  TreeNumber lr;
   Tensor steps;                          // i64[]: steps so far
-  Tensors numbers;                       // the other numbers, f64[]; without decays that are 0
+  TreeNumbers numbers;                   // the other numbers; without decays that are 0
   std::map<std::string, Tensors> state;  // by PyTorch's names, for each parameter
   std::vector<GroupState> groups;
   Options options;
-  std::map<std::string, Schedule> schedules;  // of numbers, which are set at each step
   RuleReference rule;
 
   // Compiled once, as they copy maps.
@@ -79,8 +75,8 @@ struct OptimizerState {
     return plait::fields<OptimizerState>("lr", &OptimizerState::lr, "steps", &OptimizerState::steps,
                                          "numbers", &OptimizerState::numbers, "state",
                                          &OptimizerState::state, "groups", &OptimizerState::groups,
-                                         "options", &OptimizerState::options, "schedules",
-                                         &OptimizerState::schedules, "rule", &OptimizerState::rule);
+                                         "options", &OptimizerState::options, "rule",
+                                         &OptimizerState::rule);
   }
 
   // The optimizer before the first step. ValueError for numbers out of their limits, and for groups
@@ -102,7 +98,7 @@ struct OptimizerOf : OptimizerState {
   }
 
   // Returns the model and the optimizer of the next step.
-  std::pair<Model, OptimizerOf> update(Model model, const Model& gradients) const {
+  [[nodiscard]] std::pair<Model, OptimizerOf> update(Model model, const Model& gradients) const {
     OptimizerOf next = *this;
     Tensors parameters = parameters_of(model);
     next.follow(parameters, gradients_of(name(), model, gradients));
@@ -119,7 +115,7 @@ extern template void walk(optim::Tensors& tree, TreeVisitor& visitor);
 extern template void walk(std::map<std::string, optim::Tensors>& tree, TreeVisitor& visitor);
 extern template void walk(std::vector<optim::GroupState>& tree, TreeVisitor& visitor);
 extern template void walk(optim::Options& tree, TreeVisitor& visitor);
-extern template void walk(std::map<std::string, optim::Schedule>& tree, TreeVisitor& visitor);
+extern template void walk(optim::TreeNumbers& tree, TreeVisitor& visitor);
 }  // namespace plait::trees
 
 template <>

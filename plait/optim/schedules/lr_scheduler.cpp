@@ -19,122 +19,214 @@ namespace plait::optim::lr_scheduler {
 namespace {
 
 // The part of the steps that are done, at most 1.
-Tensor part_of(const Tensor& step, double total) {
-  return where(step < total, step / std::max(total, 1.), ones_like(step));
+Tensor part_of(const Tensor& step, const Tensor& total) {
+  return where(step < total, step / maximum(total, 1.), ones_like(step));
 }
-
-Tensor number_like(const Tensor& step, double value) { return value + zeros_like(step); }
 
 Tensor as_i64(const Tensor& x) { return astype(x, DType::i64); }
 
-}  // namespace
+Options options_of(Shape1d shape) { return {{"anneal_strategy", static_cast<int64_t>(shape)}}; }
+Shape1d shape_of(const Schedule& s) { return static_cast<Shape1d>(s.option("anneal_strategy")); }
 
-Tensor StepLR::operator()(const Tensor& step) const {
-  expect_above_zero("lr_scheduler::StepLR", "step_size", step_size);
-  return lr * plait::power(gamma, floor(step / step_size));
+// ---- Formulas
+
+Tensor step_rule(const Schedule& s, const Tensor& step) {
+  return s["lr"] * power(s["gamma"], floor(step / s["step_size"]));
 }
 
-Tensor MultiStepLR::operator()(const Tensor& step) const {
+Tensor multi_step_rule(const Schedule& s, const Tensor& step) {
   Tensor passed = zeros_like(step);
-  for (const double each : milestones) passed = passed + as_f64(step >= each);
-  return lr * plait::power(gamma, passed);
+  for (const Tensor& each : s.numbers("milestones")) passed = passed + as_f64(step >= each);
+  return s["lr"] * power(s["gamma"], passed);
 }
 
-Tensor ConstantLR::operator()(const Tensor& step) const {
-  return where(step < total_iters, number_like(step, lr * factor), number_like(step, lr));
+Tensor constant_rule(const Schedule& s, const Tensor& step) {
+  return where(step < s["total_iters"], s["lr"] * s["factor"], s["lr"]);
 }
 
-Tensor LinearLR::operator()(const Tensor& step) const {
-  return lr * along(Shape1d::linear, start_factor, end_factor, part_of(step, total_iters));
+Tensor linear_rule(const Schedule& s, const Tensor& step) {
+  const Tensor part = part_of(step, s["total_iters"]);
+  return s["lr"] * along(Shape1d::linear, s["start_factor"], s["end_factor"], part);
 }
 
-Tensor ExponentialLR::operator()(const Tensor& step) const {
-  return lr * plait::power(gamma, step);
+Tensor exponential_rule(const Schedule& s, const Tensor& step) {
+  return s["lr"] * power(s["gamma"], step);
 }
 
-Tensor PolynomialLR::operator()(const Tensor& step) const {
-  return lr * plait::power(1. - part_of(step, total_iters), power);
+Tensor polynomial_rule(const Schedule& s, const Tensor& step) {
+  return s["lr"] * power(1. - part_of(step, s["total_iters"]), s["power"]);
 }
 
-Tensor CosineAnnealingLR::operator()(const Tensor& step) const {
-  expect_above_zero("lr_scheduler::CosineAnnealingLR", "t_max", t_max);
-  return along(Shape1d::cosine, lr, eta_min, step / t_max);
+Tensor cosine_rule(const Schedule& s, const Tensor& step) {
+  return along(Shape1d::cosine, s["lr"], s["eta_min"], step / s["T_max"]);
 }
 
-Tensor CosineAnnealingWarmRestarts::operator()(const Tensor& step) const {
-  expect_above_zero("lr_scheduler::CosineAnnealingWarmRestarts", "t_0", t_0);
-  expect_above_zero("lr_scheduler::CosineAnnealingWarmRestarts", "t_mult", t_mult);
-  if (t_mult == 1) {
-    return along(Shape1d::cosine, lr, eta_min, step / t_0 - floor(step / t_0));
+Tensor restarts_rule(const Schedule& s, const Tensor& step) {
+  const Tensor& first = s["T_0"];
+  const auto factor = static_cast<double>(s.option("T_mult"));
+  if (factor == 1) {
+    return along(Shape1d::cosine, s["lr"], s["eta_min"], step / first - floor(step / first));
   }
-  const double more = t_mult - 1;
+  const double more = factor - 1;
   // The small number makes it exact at whole steps.
-  const Tensor cycle = floor(log(step / t_0 * more + 1.) / std::log(t_mult) + 1e-9);
-  const Tensor length = t_0 * plait::power(static_cast<double>(t_mult), cycle);
-  const Tensor done = maximum(step - (length - t_0) / more, 0.);
-  return along(Shape1d::cosine, lr, eta_min, done / length);
+  const Tensor cycle = floor(log(step / first * more + 1.) / std::log(factor) + 1e-9);
+  const Tensor length = first * power(factor, cycle);
+  const Tensor done = maximum(step - (length - first) / more, 0.);
+  return along(Shape1d::cosine, s["lr"], s["eta_min"], done / length);
 }
 
-Tensor CyclicLR::operator()(const Tensor& step) const {
-  expect_above_zero("lr_scheduler::CyclicLR", "step_size_up", step_size_up);
-  const double total = step_size_up + step_size_down.value_or(step_size_up);
+Tensor cyclic_rule(const Schedule& s, const Tensor& step) {
+  const Tensor &base = s["base_lr"], &up = s["step_size_up"];
+  const Tensor total = up + s["step_size_down"], rising = up / total;
   const Tensor done = floor(step / total), part = step / total - done;
-  const double rising = step_size_up / total;
-  const Tensor height = where(part <= rising, part / rising, (part - 1.) / (rising - 1));
-  Tensor made = (max_lr - base_lr) * height;
-  if (scale_fn) return base_lr + made * (*scale_fn)(scales_by_iterations ? step : done + 1.);
-  if (mode == CyclicMode::triangular2) made = made * plait::power(0.5, done);
-  if (mode == CyclicMode::exp_range) made = made * plait::power(gamma, step);
-  return base_lr + made;
+  const Tensor height = where(part <= rising, part / rising, (part - 1.) / (rising - 1.));
+  Tensor made = (s["max_lr"] - base) * height;
+  if (s.has("scale_fn")) {
+    return base +
+           made * s.part("scale_fn")(s.option("scales_by_iterations") != 0 ? step : done + 1.);
+  }
+  const auto mode = static_cast<CyclicMode>(s.option("mode"));
+  if (mode == CyclicMode::triangular2) made = made * power(0.5, done);
+  if (mode == CyclicMode::exp_range) made = made * power(s["gamma"], step);
+  return base + made;
 }
 
-Tensor OneCycleLR::operator()(const Tensor& step) const {
-  expect_above_zero("lr_scheduler::OneCycleLR", "total_steps", total_steps);
-  Number(pct_start).expect_within("lr_scheduler::OneCycleLR: pct_start", 0, kAboveOne);
-  const double first = max_lr / div_factor;
-  std::vector<std::pair<double, double>> ends{{pct_start * total_steps - 1, max_lr}};
-  if (three_phase) ends.emplace_back(2 * pct_start * total_steps - 2, first);
-  ends.emplace_back(total_steps - 1, first / final_div_factor);
-  Tensor made;
-  double begin = 0, value = first;
+Tensor one_cycle_rule(const Schedule& s, const Tensor& step) {
+  const Tensor first = s["max_lr"] / s["div_factor"];
+  const Tensor &total = s["total_steps"], peak = s["pct_start"] * total;
+  std::vector<std::pair<Tensor, Tensor>> ends{{peak - 1., s["max_lr"]}};
+  if (s.option("three_phase") != 0) {
+    ends.emplace_back(2. * s["pct_start"] * total - 2., first);
+  }
+  ends.emplace_back(total - 1., first / s["final_div_factor"]);
+  Tensor made, begin = zeros_like(total), value = first;
   for (const auto& [end, target] : ends) {
-    const Tensor phase = along(anneal_strategy, value, target, (step - begin) / (end - begin));
+    const Tensor phase = along(shape_of(s), value, target, (step - begin) / (end - begin));
     made = made ? where(step <= begin, made, phase) : phase;
     std::tie(begin, value) = std::pair(end, target);
   }
   return made;
 }
 
-Tensor SWALR::operator()(const Tensor& step) const {
-  expect_above_zero("lr_scheduler::SWALR", "anneal_epochs", anneal_epochs);
-  return along(anneal_strategy, lr, swa_lr, minimum(step / anneal_epochs, 1.));
+Tensor swa_rule(const Schedule& s, const Tensor& step) {
+  return along(shape_of(s), s["lr"], s["swa_lr"], minimum(step / s["anneal_epochs"], 1.));
 }
 
-Tensor LambdaLR::operator()(const Tensor& step) const { return lr * lr_lambda(step); }
+Tensor lambda_rule(const Schedule& s, const Tensor& step) {
+  return s["lr"] * s.part("lr_lambda")(step);
+}
 
-Tensor MultiplicativeLR::operator()(const Tensor& step) const {
+Tensor multiplicative_rule(const Schedule& s, const Tensor& step) {
   using Carry = std::pair<Tensor, Tensor>;
   const auto goes_on = [&](const Carry& carry) { return less(carry.first, step); };
   const auto body = [&](const Carry& carry) {
     const Tensor done = carry.first + 1.;
-    return Carry(done, carry.second * lr_lambda(done));
+    return Carry(done, carry.second * s.part("lr_lambda")(done));
   };
-  return while_loop(goes_on, body, Carry(f64_of(0), f64_of(lr))).second;
+  return while_loop(goes_on, body, Carry(f64_of(0), s["lr"])).second;
 }
 
-Tensor ChainedScheduler::operator()(const Tensor& step) const {
-  if (schedulers.empty()) {
-    throw ValueError("lr_scheduler::ChainedScheduler: there are no schedulers")
-        .at(Location::of_caller());
-  }
+Tensor chained_rule(const Schedule& s, const Tensor& step) {
+  const std::vector<Schedule>& schedulers = s.parts("schedulers");
   Tensor made = schedulers[0](step);
   for (size_t i = 1; i < schedulers.size(); ++i) made = made * schedulers[i](step);
   return made;
 }
 
-Tensor SequentialLR::operator()(const Tensor& step) const {
-  return join_schedules(schedulers, milestones)(step);
+}  // namespace
+
+// ---- Their numbers
+
+Schedule StepLR::schedule() const {
+  expect_above_zero("lr_scheduler::StepLR", "step_size", step_size);
+  return Schedule(step_rule, {{"lr", lr}, {"step_size", step_size}, {"gamma", gamma}});
 }
+
+Schedule MultiStepLR::schedule() const {
+  return Schedule(multi_step_rule, {{"lr", lr}, {"gamma", gamma}}).with("milestones", milestones);
+}
+
+Schedule ConstantLR::schedule() const {
+  return Schedule(constant_rule, {{"lr", lr}, {"factor", factor}, {"total_iters", total_iters}});
+}
+
+Schedule LinearLR::schedule() const {
+  return Schedule(linear_rule, {{"lr", lr},
+                                {"start_factor", start_factor},
+                                {"end_factor", end_factor},
+                                {"total_iters", total_iters}});
+}
+
+Schedule ExponentialLR::schedule() const {
+  return Schedule(exponential_rule, {{"lr", lr}, {"gamma", gamma}});
+}
+
+Schedule PolynomialLR::schedule() const {
+  return Schedule(polynomial_rule, {{"lr", lr}, {"total_iters", total_iters}, {"power", power}});
+}
+
+Schedule CosineAnnealingLR::schedule() const {
+  expect_above_zero("lr_scheduler::CosineAnnealingLR", "t_max", t_max);
+  return Schedule(cosine_rule, {{"lr", lr}, {"T_max", t_max}, {"eta_min", eta_min}});
+}
+
+Schedule CosineAnnealingWarmRestarts::schedule() const {
+  expect_above_zero("lr_scheduler::CosineAnnealingWarmRestarts", "t_0", t_0);
+  expect_above_zero("lr_scheduler::CosineAnnealingWarmRestarts", "t_mult", t_mult);
+  return Schedule(restarts_rule, {{"lr", lr}, {"T_0", t_0}, {"eta_min", eta_min}},
+                  {{"T_mult", t_mult}});
+}
+
+Schedule CyclicLR::schedule() const {
+  expect_above_zero("lr_scheduler::CyclicLR", "step_size_up", step_size_up);
+  const Schedule made(
+      cyclic_rule,
+      {{"base_lr", base_lr},
+       {"max_lr", max_lr},
+       {"step_size_up", step_size_up},
+       {"step_size_down", step_size_down.value_or(step_size_up)},
+       {"gamma", gamma}},
+      {{"mode", static_cast<int64_t>(mode)}, {"scales_by_iterations", scales_by_iterations}});
+  return scale_fn ? made.with("scale_fn", *scale_fn) : made;
+}
+
+Schedule OneCycleLR::schedule() const {
+  expect_above_zero("lr_scheduler::OneCycleLR", "total_steps", total_steps);
+  Number(pct_start).expect_within("lr_scheduler::OneCycleLR: pct_start", 0, kAboveOne);
+  Options options = options_of(anneal_strategy);
+  options["three_phase"] = three_phase;
+  return Schedule(one_cycle_rule,
+                  {{"max_lr", max_lr},
+                   {"total_steps", total_steps},
+                   {"pct_start", pct_start},
+                   {"div_factor", div_factor},
+                   {"final_div_factor", final_div_factor}},
+                  std::move(options));
+}
+
+Schedule SWALR::schedule() const {
+  expect_above_zero("lr_scheduler::SWALR", "anneal_epochs", anneal_epochs);
+  return Schedule(swa_rule, {{"lr", lr}, {"swa_lr", swa_lr}, {"anneal_epochs", anneal_epochs}},
+                  options_of(anneal_strategy));
+}
+
+Schedule LambdaLR::schedule() const {
+  return Schedule(lambda_rule, {{"lr", lr}}).with("lr_lambda", lr_lambda);
+}
+
+Schedule MultiplicativeLR::schedule() const {
+  return Schedule(multiplicative_rule, {{"lr", lr}}).with("lr_lambda", lr_lambda);
+}
+
+Schedule ChainedScheduler::schedule() const {
+  if (schedulers.empty()) {
+    throw ValueError("lr_scheduler::ChainedScheduler: there are no schedulers")
+        .at(Location::of_caller());
+  }
+  return Schedule(chained_rule, {}).with("schedulers", schedulers);
+}
+
+Schedule SequentialLR::schedule() const { return join_schedules(schedulers, milestones); }
 
 ReduceLROnPlateau ReduceLROnPlateau::init(double lr, const PlateauOptions& options) {
   const std::string name = "lr_scheduler::ReduceLROnPlateau";
@@ -145,30 +237,35 @@ ReduceLROnPlateau ReduceLROnPlateau::init(double lr, const PlateauOptions& optio
                   positive("cooldown", options.cooldown), positive("min_lr", options.min_lr),
                   positive("eps", options.eps)});
   return {.lr = f64_of(lr),
+          .factor = f64_of(options.factor),
+          .patience = f64_of(options.patience),
+          .threshold = f64_of(options.threshold),
+          .cooldown = f64_of(options.cooldown),
+          .min_lr = f64_of(options.min_lr),
+          .eps = f64_of(options.eps),
           .best = f64_of(options.mode == PlateauMode::min ? kInfinity : -kInfinity),
           .num_bad_epochs = no_steps(),
           .cooldown_counter = f64_of(0),
-          .options = options};
+          .mode = options.mode,
+          .threshold_mode = options.threshold_mode};
 }
 
 ReduceLROnPlateau ReduceLROnPlateau::step(const Operand& metric) const {
   const Tensor current = as_f64(tensor_from(metric));
-  const bool is_min = options.mode == PlateauMode::min;
-  const double threshold = is_min ? -options.threshold : options.threshold;
-  const Tensor limit =
-      options.threshold_mode == ThresholdMode::rel ? best * (1 + threshold) : best + threshold;
+  const bool is_min = mode == PlateauMode::min;
+  const Tensor way = is_min ? -threshold : threshold;
+  const Tensor limit = threshold_mode == ThresholdMode::rel ? best * (1. + way) : best + way;
   const Tensor is_better = is_min ? current < limit : current > limit;
   const Tensor is_cooling = cooldown_counter > 0.;
   const Tensor bad =
       where(logical_or(is_better, is_cooling), zeros_like(num_bad_epochs), num_bad_epochs + 1);
-  const Tensor is_over = as_f64(bad) > options.patience;
-  const Tensor reduced = maximum(lr * options.factor, options.min_lr);
+  const Tensor is_over = as_f64(bad) > patience;
+  const Tensor reduced = maximum(lr * factor, min_lr);
   ReduceLROnPlateau next = *this;
   next.best = where(is_better, current, best);
-  next.lr = where(logical_and(is_over, (lr - reduced) > options.eps), reduced, lr);
+  next.lr = where(logical_and(is_over, (lr - reduced) > eps), reduced, lr);
   next.num_bad_epochs = as_i64(where(is_over, zeros_like(bad), bad));
-  next.cooldown_counter =
-      where(is_over, f64_of(options.cooldown), cooldown_counter - as_f64(is_cooling));
+  next.cooldown_counter = where(is_over, cooldown, cooldown_counter - as_f64(is_cooling));
   return next;
 }
 

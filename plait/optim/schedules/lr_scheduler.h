@@ -2,6 +2,8 @@
 // instead of an optimizer that has it:
 //
 //   optim::Sgd optimizer(model, {.lr = optim::lr_scheduler::StepLR{.lr = 0.1, .step_size = 30}});
+//
+// Each struct has the numbers of a schedule; schedule() is that, with the numbers as tensors.
 #pragma once
 
 #include <optional>
@@ -15,7 +17,8 @@ namespace plait::optim::lr_scheduler {
 // lr, multiplied by gamma every step_size steps.
 struct StepLR {
   double lr, step_size, gamma = 0.1;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr, multiplied by gamma at each milestone.
@@ -23,37 +26,43 @@ struct MultiStepLR {
   double lr;
   std::vector<double> milestones;
   double gamma = 0.1;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr · factor for total_iters steps, then lr.
 struct ConstantLR {
   double lr, factor = 1. / 3, total_iters = 5;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr, multiplied by a factor that goes from start_factor to end_factor over total_iters steps.
 struct LinearLR {
   double lr, start_factor = 1. / 3, end_factor = 1, total_iters = 5;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr · gamma^step.
 struct ExponentialLR {
   double lr, gamma;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr · (1 - step / total_iters)^power, and 0 from then on.
 struct PolynomialLR {
   double lr, total_iters = 5, power = 1;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // From lr to eta_min along half a cosine over t_max steps, and back over the next t_max.
 struct CosineAnnealingLR {
   double lr, t_max, eta_min = 0;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // From lr to eta_min along half a cosine over t_0 steps, then again over t_mult times as many, and
@@ -62,7 +71,8 @@ struct CosineAnnealingWarmRestarts {
   double lr, t_0;
   int t_mult = 1;
   double eta_min = 0;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 enum class CyclicMode { triangular, triangular2, exp_range };
@@ -77,7 +87,8 @@ struct CyclicLR {
   double gamma = 1;
   std::optional<Schedule> scale_fn = {};
   bool scales_by_iterations = false;  // then scale_fn is a function of the step
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // Rises from max_lr / div_factor to max_lr over pct_start of total_steps, and falls to the
@@ -87,41 +98,47 @@ struct OneCycleLR {
   Shape1d anneal_strategy = Shape1d::cosine;
   double div_factor = 25, final_div_factor = 1e4;
   bool three_phase = false;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // From lr to swa_lr over anneal_epochs steps.
 struct SWALR {
   double lr, swa_lr, anneal_epochs = 10;
   Shape1d anneal_strategy = Shape1d::cosine;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr · lr_lambda(step).
 struct LambdaLR {
   double lr;
   Schedule lr_lambda;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // lr · lr_lambda(1) · … · lr_lambda(step), of a single step: a loop over all steps.
 struct MultiplicativeLR {
   double lr;
   Schedule lr_lambda;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // The product of schedules: the first has the rate, and the others that of 1.
 struct ChainedScheduler {
   std::vector<Schedule> schedulers;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // Schedules one after another, each called with the steps since its milestone.
 struct SequentialLR {
   std::vector<Schedule> schedulers;
   std::vector<double> milestones;
-  Tensor operator()(const Tensor& step) const;
+  Schedule schedule() const;
+  Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 enum class PlateauMode { min, max };
@@ -141,14 +158,15 @@ struct PlateauOptions {
 // A learning rate that step(metric) multiplies by a factor when the metric was not better than the
 // best one for more than `patience` steps. A value: step returns the next one, also when jitted.
 struct ReduceLROnPlateau {
-  Tensor lr;                // f64[]
-  Tensor best;              // f64[]
-  Tensor num_bad_epochs;    // i64[]
-  Tensor cooldown_counter;  // f64[]
-  PlateauOptions options;
+  Tensor lr, factor, patience, threshold, cooldown, min_lr, eps;  // f64[]
+  Tensor best;                                                    // f64[]
+  Tensor num_bad_epochs;                                          // i64[]
+  Tensor cooldown_counter;                                        // f64[]
+  PlateauMode mode;
+  ThresholdMode threshold_mode;
 
   static ReduceLROnPlateau init(double lr, const PlateauOptions& options = {});
-  ReduceLROnPlateau step(const Operand& metric) const;
+  [[nodiscard]] ReduceLROnPlateau step(const Operand& metric) const;
 };
 
 }  // namespace plait::optim::lr_scheduler

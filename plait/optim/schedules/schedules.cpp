@@ -14,9 +14,22 @@
 namespace plait::optim {
 namespace {
 
-Tensor constant(const Tensor& step, double value) { return value + zeros_like(step); }
+Tensor constant(const Tensor& step, const Tensor& value) { return value + zeros_like(step); }
 
 Tensor whole_if(bool is_whole, const Tensor& x) { return is_whole ? floor(x) : x; }
+
+Options options_of(Shape1d shape) { return {{"shape", static_cast<int64_t>(shape)}}; }
+Shape1d shape_of(const Schedule& s) { return static_cast<Shape1d>(s.option("shape")); }
+
+// With the boundaries and the scales.
+Schedule with(const Schedule& schedule, const BoundariesAndScales& given) {
+  std::vector<double> boundaries, scales;
+  for (const auto& [boundary, scale] : given) {
+    boundaries.push_back(boundary);
+    scales.push_back(scale);
+  }
+  return schedule.with("boundaries", boundaries).with("scales", scales);
+}
 
 void expect_scales(std::string_view schedule, const BoundariesAndScales& given) {
   for (const auto& [boundary, scale] : given) {
@@ -50,9 +63,9 @@ void expect_above_zero(std::string_view schedule, std::string_view name, double 
   Number(value).expect_within(fmt::format("{}: {}", schedule, name), kAboveZero, kInfinity);
 }
 
-Tensor along(Shape1d shape, double start, double end, const Tensor& part) {
+Tensor along(Shape1d shape, const Tensor& start, const Tensor& end, const Tensor& part) {
   if (shape == Shape1d::linear) return (end - start) * part + start;
-  return end + (start - end) / 2 * (cos(std::numbers::pi * part) + 1.);
+  return end + (start - end) / 2. * (cos(std::numbers::pi * part) + 1.);
 }
 
 Schedule join_schedules(const std::vector<Schedule>& schedules,
@@ -62,27 +75,36 @@ Schedule join_schedules(const std::vector<Schedule>& schedules,
                      boundaries.size(), schedules.size())
         .at(Location::of_caller());
   }
-  return [=](const Tensor& step) {
-    Tensor made = schedules[0](step);
-    for (size_t i = 0; i < boundaries.size(); ++i) {
-      made = where(step < boundaries[i], made, schedules[i + 1](step - boundaries[i]));
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const std::vector<Tensor>& begins = s.numbers("boundaries");
+    const std::vector<Schedule>& parts = s.parts("schedules");
+    Tensor made = parts[0](step);
+    for (size_t i = 0; i < begins.size(); ++i) {
+      made = where(step < begins[i], made, parts[i + 1](step - begins[i]));
     }
     return made;
   };
+  return Schedule(rule, {}).with("boundaries", boundaries).with("schedules", schedules);
 }
 
 Schedule constant_schedule(double value) {
-  return [=](const Tensor& step) { return constant(step, value); };
+  return Schedule([](const Schedule& s, const Tensor& step) { return constant(step, s["value"]); },
+                  {{"value", value}});
 }
 
 Schedule polynomial_schedule(double init_value, double end_value, double power_of_rest,
                              double transition_steps, double transition_begin) {
   if (transition_steps <= 0) return constant_schedule(init_value);
-  const double begin = std::max(transition_begin, 0.);
-  return [=](const Tensor& step) {
-    const Tensor left = 1. - clip(step - begin, 0., transition_steps) / transition_steps;
-    return (init_value - end_value) * power(left, power_of_rest) + end_value;
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const Tensor& steps = s["transition_steps"];
+    const Tensor left = 1. - clip(step - s["transition_begin"], 0., steps) / steps;
+    return (s["init_value"] - s["end_value"]) * power(left, s["power"]) + s["end_value"];
   };
+  return Schedule(rule, {{"init_value", init_value},
+                         {"end_value", end_value},
+                         {"power", power_of_rest},
+                         {"transition_steps", transition_steps},
+                         {"transition_begin", std::max(transition_begin, 0.)}});
 }
 
 Schedule linear_schedule(double init_value, double end_value, double transition_steps,
@@ -93,69 +115,94 @@ Schedule linear_schedule(double init_value, double end_value, double transition_
 Schedule exponential_decay(double init_value, double transition_steps, double decay_rate,
                            const ExponentialDecayOptions& options) {
   if (transition_steps <= 0 || decay_rate == 0) return constant_schedule(init_value);
-  const double begin = std::max(options.transition_begin, 0.);
-  return [=](const Tensor& step) {
-    const Tensor exponent =
-        whole_if(options.staircase, maximum(step - begin, 0.) / transition_steps);
-    const Tensor made = init_value * power(decay_rate, exponent);
-    if (!options.end_value) return made;
-    return decay_rate < 1 ? maximum(made, *options.end_value) : minimum(made, *options.end_value);
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const Tensor done = maximum(step - s["transition_begin"], 0.) / s["transition_steps"];
+    const Tensor& rate = s["decay_rate"];
+    const Tensor made = s["init_value"] * power(rate, whole_if(s.option("staircase") != 0, done));
+    if (!s.has("end_value")) return made;
+    return where(rate < 1., maximum(made, s["end_value"]), minimum(made, s["end_value"]));
   };
+  std::map<std::string, double> numbers{
+      {"init_value", init_value},
+      {"transition_steps", transition_steps},
+      {"decay_rate", decay_rate},
+      {"transition_begin", std::max(options.transition_begin, 0.)}};
+  if (options.end_value) numbers["end_value"] = *options.end_value;
+  return Schedule(rule, numbers, {{"staircase", options.staircase}});
 }
 
 Schedule natural_exp_decay(double init_value, double decay_rate, double transition_steps,
                            bool staircase) {
   expect_above_zero("optim::natural_exp_decay", "transition_steps", transition_steps);
-  return [=](const Tensor& step) {
-    return init_value * exp(-decay_rate * whole_if(staircase, step / transition_steps));
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const Tensor done = whole_if(s.option("staircase") != 0, step / s["transition_steps"]);
+    return s["init_value"] * exp(-s["decay_rate"] * done);
   };
+  return Schedule(rule,
+                  {{"init_value", init_value},
+                   {"decay_rate", decay_rate},
+                   {"transition_steps", transition_steps}},
+                  {{"staircase", staircase}});
 }
 
 Schedule cosine_decay_schedule(double init_value, double decay_steps, double alpha,
                                double exponent) {
   expect_above_zero("optim::cosine_decay_schedule", "decay_steps", decay_steps);
-  return [=](const Tensor& step) {
-    const Tensor way = minimum(step, decay_steps) / decay_steps;
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const Tensor way = minimum(step, s["decay_steps"]) / s["decay_steps"];
     const Tensor wave = 0.5 * (1. + cos(std::numbers::pi * way));
-    return init_value * ((1 - alpha) * power(wave, exponent) + alpha);
+    return s["init_value"] * ((1. - s["alpha"]) * power(wave, s["exponent"]) + s["alpha"]);
   };
+  return Schedule(rule, {{"init_value", init_value},
+                         {"decay_steps", decay_steps},
+                         {"alpha", alpha},
+                         {"exponent", exponent}});
 }
 
 Schedule inverse_sqrt_schedule(double peak_value, double warmup_steps, double init_value) {
   expect_above_zero("optim::inverse_sqrt_schedule", "warmup_steps", warmup_steps);
-  return [=](const Tensor& step) {
-    const Tensor falling = peak_value * sqrt(warmup_steps / maximum(step, warmup_steps));
-    const Tensor rising = init_value + (peak_value - init_value) * step / warmup_steps;
-    return where(step < warmup_steps, rising, falling);
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const Tensor &peak = s["peak_value"], &steps = s["warmup_steps"], &first = s["init_value"];
+    const Tensor falling = peak * sqrt(steps / maximum(step, steps));
+    const Tensor rising = first + (peak - first) * step / steps;
+    return where(step < steps, rising, falling);
   };
+  return Schedule(
+      rule,
+      {{"peak_value", peak_value}, {"warmup_steps", warmup_steps}, {"init_value", init_value}});
 }
 
 Schedule piecewise_constant_schedule(double init_value,
                                      const BoundariesAndScales& boundaries_and_scales) {
   expect_scales("optim::piecewise_constant_schedule", boundaries_and_scales);
-  return [=](const Tensor& step) {
-    Tensor value = constant(step, init_value);
-    for (const auto& [boundary, scale] : boundaries_and_scales) {
-      value = where(step < boundary, value, value * scale);
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const std::vector<Tensor>&boundaries = s.numbers("boundaries"), &scales = s.numbers("scales");
+    Tensor value = constant(step, s["init_value"]);
+    for (size_t i = 0; i < scales.size(); ++i) {
+      value = where(step < boundaries[i], value, value * scales[i]);
     }
     return value;
   };
+  return with(Schedule(rule, {{"init_value", init_value}}), boundaries_and_scales);
 }
 
 Schedule piecewise_interpolate_schedule(Shape1d interpolate_type, double init_value,
                                         const BoundariesAndScales& boundaries_and_scales) {
   expect_scales("optim::piecewise_interpolate_schedule", boundaries_and_scales);
-  return [=](const Tensor& step) {
-    Tensor made = constant(step, init_value);
-    double value = init_value, begin = 0;
-    for (const auto& [boundary, scale] : boundaries_and_scales) {
-      const Tensor part = (step - begin) / std::max(boundary - begin, 1.);
-      made = where(step < begin, made, along(interpolate_type, value, value * scale, part));
-      value *= scale;
-      begin = boundary;
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const std::vector<Tensor>&boundaries = s.numbers("boundaries"), &scales = s.numbers("scales");
+    Tensor value = s["init_value"], begin = zeros_like(value), made = constant(step, value);
+    for (size_t i = 0; i < scales.size(); ++i) {
+      const Tensor target = value * scales[i];
+      const Tensor part = (step - begin) / maximum(boundaries[i] - begin, 1.);
+      made = where(step < begin, made, along(shape_of(s), value, target, part));
+      value = target;
+      begin = boundaries[i];
     }
     return where(step < begin, made, constant(step, value));
   };
+  return with(Schedule(rule, {{"init_value", init_value}}, options_of(interpolate_type)),
+              boundaries_and_scales);
 }
 
 Schedule linear_onecycle_schedule(double transition_steps, double peak_value,
@@ -210,13 +257,20 @@ Schedule warmup_exponential_decay_schedule(double init_value, double peak_value,
 Schedule warmup_stable_decay_schedule(double peak_value, double warmup_steps, double stable_steps,
                                       double decay_steps, const WarmupStableDecayOptions& options) {
   expect_above_zero("optim::warmup_stable_decay_schedule", "decay_steps", decay_steps);
-  return [=](const Tensor& step) {
-    const Tensor part = clip((step - warmup_steps - stable_steps) / decay_steps, 0., 1.);
-    const Tensor rising =
-        options.init_value + (peak_value - options.init_value) * step / std::max(warmup_steps, 1.);
-    return where(step < warmup_steps, rising,
-                 along(options.shape, peak_value, options.end_value, part));
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    const Tensor &peak = s["peak_value"], &warmup = s["warmup_steps"], &first = s["init_value"];
+    const Tensor part = clip((step - warmup - s["stable_steps"]) / s["decay_steps"], 0., 1.);
+    const Tensor rising = first + (peak - first) * step / maximum(warmup, 1.);
+    return where(step < warmup, rising, along(shape_of(s), peak, s["end_value"], part));
   };
+  return Schedule(rule,
+                  {{"peak_value", peak_value},
+                   {"warmup_steps", warmup_steps},
+                   {"stable_steps", stable_steps},
+                   {"decay_steps", decay_steps},
+                   {"init_value", options.init_value},
+                   {"end_value", options.end_value}},
+                  options_of(options.shape));
 }
 
 Schedule sgdr_schedule(const std::vector<SgdrCycle>& cycles) {

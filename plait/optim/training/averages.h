@@ -15,14 +15,15 @@
 namespace plait::optim {
 
 // Moves averaged leaves towards those of a model, with this weight of the newest model: its
-// parameters, and with use_buffers its buffers, which are otherwise those of the model. The first
-// model is taken as it is. ValueError if the models are not alike.
+// parameters, and with use_buffers its buffers, which are otherwise those of the model. Of the
+// first model they are the values. They keep the dtypes that they began with. ValueError if the
+// models are not alike.
 void average_leaves(std::span<const ModelLeaf> averages, std::span<const ModelLeaf> models,
                     const Tensor& weight, const Tensor& n_averaged, bool use_buffers);
 // The weight of the newest of n + 1 models in their mean.
 Tensor weight_of_mean(const Tensor& n_averaged);
 Tensor weight_of_rest(const Tensor& decay);  // 1 - decay
-Tensor checked_decay(const Number& decay);   // f64[]
+TreeNumber checked_decay(const Number& decay);
 Tensor one_more(const Tensor& count);
 
 // The mean of a model over its updates (SWA).
@@ -36,7 +37,7 @@ struct AveragedModel {
     return {std::move(model), no_steps(), use_buffers};
   }
   // The average after one more model.
-  AveragedModel update(const Model& newest) const {
+  [[nodiscard]] AveragedModel update(const Model& newest) const {
     AveragedModel next = *this;
     average_leaves(model_leaves(next.model), model_leaves(newest), weight_of_mean(n_averaged),
                    n_averaged, use_buffers);
@@ -50,17 +51,17 @@ template <class Model>
 struct EMA {
   Model model;
   Tensor n_averaged;  // i64[]
-  Tensor decay;       // f64[]
+  TreeNumber decay;   // a function of n_averaged, if it follows a schedule
   bool use_buffers = false;
 
   static EMA init(Model model, const Number& decay = 0.999, bool use_buffers = false) {
     return {std::move(model), no_steps(), checked_decay(decay), use_buffers};
   }
   // The average after one more model.
-  EMA update(const Model& newest) const {
+  [[nodiscard]] EMA update(const Model& newest) const {
     EMA next = *this;
-    average_leaves(model_leaves(next.model), model_leaves(newest), weight_of_rest(decay),
-                   n_averaged, use_buffers);
+    const Tensor rest = weight_of_rest(next.decay.follow("optim::EMA", "decay", n_averaged));
+    average_leaves(model_leaves(next.model), model_leaves(newest), rest, n_averaged, use_buffers);
     next.n_averaged = one_more(n_averaged);
     return next;
   }

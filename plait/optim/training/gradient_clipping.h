@@ -23,7 +23,8 @@ Tensor get_total_norm(const Tree& gradients, double norm_type = 2) {
 
 // Gradients whose total norm is at most max_norm, and the norm that they had.
 template <class Tree>
-std::pair<Tree, Tensor> clip_grad_norm(Tree gradients, double max_norm, double norm_type = 2) {
+[[nodiscard]] std::pair<Tree, Tensor> clip_grad_norm(Tree gradients, double max_norm,
+                                                     double norm_type = 2) {
   const Tensor norm = get_total_norm(gradients, norm_type);
   const Tensor factor = clipping_factor(norm, max_norm);
   for_each_tensor(gradients, [&](Tensor& leaf) { leaf = scaled_by(leaf, factor); });
@@ -32,7 +33,7 @@ std::pair<Tree, Tensor> clip_grad_norm(Tree gradients, double max_norm, double n
 
 // Gradients whose elements are from -clip_value to clip_value.
 template <class Tree>
-Tree clip_grad_value(Tree gradients, double clip_value) {
+[[nodiscard]] Tree clip_grad_value(Tree gradients, double clip_value) {
   for_each_tensor(gradients, [&](Tensor& leaf) { leaf = clipped_to(leaf, clip_value); });
   return gradients;
 }

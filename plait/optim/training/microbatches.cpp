@@ -32,19 +32,28 @@ Tensor in_slices(const Tensor& x, int64_t n) {
   return reshape(x, Shape(sizes));
 }
 
-Tensor as_sum(const Tensor& result) {
-  if (!result) return result;
-  if (!is_inexact(result.dtype())) {
-    throw TypeError("optim::microbatches: a result is {}, which has no mean", result.type().text())
+namespace {
+
+bool has_mean(const Tensor& x) { return x && is_inexact(x.dtype()); }
+
+}  // namespace
+
+Tensor as_sum(std::string_view path, const Tensor& result, bool is_buffer) {
+  if (!result || (is_buffer && !has_mean(result))) return result;
+  if (!has_mean(result)) {
+    throw TypeError("optim::microbatches: the result {} is {}, which has no mean", path,
+                    result.type().text())
         .at(Location::of_caller())
-        .hint("return a floating tensor: astype(count, DType::f32)");
+        .hint(
+            "return a floating tensor: astype(count, DType::f32); or, of a loss that returns the "
+            "model that it has changed, pass optim::changes_model");
   }
   return as_wide(result);
 }
 
-Tensor sum_of_two(const Tensor& a, const Tensor& b) { return a ? a + b : a; }
+Tensor sum_of_two(const Tensor& a, const Tensor& b) { return has_mean(a) ? a + b : b; }
 Tensor divided_by(const Tensor& total, int64_t n) {
-  return total ? total / static_cast<double>(n) : total;
+  return has_mean(total) ? total / static_cast<double>(n) : total;
 }
 Tensor first_slice(const Tensor& slices) { return slices[0]; }
 Tensor other_slices(const Tensor& slices) { return slices[Slice{1, {}}]; }

@@ -32,12 +32,13 @@ struct TrainState {
 
   // The state after one step of the optimizer. Further arguments are passed to its update.
   template <class... More>
-  TrainState update(const Model& gradients, const More&... more) const {
+  [[nodiscard]] TrainState update(const Model& gradients, const More&... more) const {
     return update_model(model, gradients, more...);
   }
   // The same, of the model that the loss returned, with new running statistics.
   template <class... More>
-  TrainState update_model(const Model& changed, const Model& gradients, const More&... more) const {
+  [[nodiscard]] TrainState update_model(const Model& changed, const Model& gradients,
+                                        const More&... more) const {
     TrainState next = *this;
     std::tie(next.model, next.optimizer) = optimizer.update(changed, gradients, more...);
     next.step = step_after(step);

@@ -269,18 +269,23 @@ Transformation scale_by_simplified_ademamix(const ScaleBySimplifiedAdemamixOptio
 }
 
 Transformation scale_by_adopt(const ScaleByAdoptOptions& options) {
-  const Schedule bound = options.clip_value_fn.value_or(
-      Schedule([](const Tensor& steps) { return power(steps, 0.25); }));
+  std::vector<NamedNumber> numbers{decay_number("b1", options.b1), decay_number("b2", options.b2),
+                                   positive("eps", options.eps)};
+  if (options.use_clipping) {
+    const auto fourth_root = [](const Schedule&, const Tensor& steps) {
+      return power(steps, 0.25);
+    };
+    numbers.push_back(
+        any_number("bound", options.clip_value_fn.value_or(Schedule(fourth_root, {}))));
+  }
   return per_parameter(
       {.name = "optim::scale_by_adopt",
-       .numbers = {decay_number("b1", options.b1), decay_number("b2", options.b2),
-                   positive("eps", options.eps)},
+       .numbers = std::move(numbers),
        .kept = {"mu", "nu"},
        .begin = zeros_with(options.mu_dtype, 2),
        .at =
-           [bound, clips = options.use_clipping](Tensors& n, const Tensor& t, const Tensors&) {
+           [](Tensors& n, const Tensor& t, const Tensors&) {
              const Tensor is_later = t > 1.;
-             if (clips) n["bound"] = bound(t - 1.);
              n["first"] = where(is_later, n["b1"], f64_of(1));
              n["second"] = where(is_later, n["b2"], f64_of(0));
            },

@@ -21,8 +21,9 @@ struct PerParameterRule final : TransformationRule {
     State made;
     if (has_count()) begin(made);
     for (const std::string& each : rule.kept) made.kept[each];
+    const Tensors numbers_now = follow(name, made.numbers, no_steps());
     for (const auto& [path, value] : parameters) {
-      const StepNumbers n(made.numbers, plait::real_dtype(wide(value.dtype())));
+      const StepNumbers n(numbers_now, plait::real_dtype(wide(value.dtype())));
       const std::vector<Tensor> begun = rule.begin ? rule.begin(value, n) : std::vector<Tensor>();
       for (size_t i = 0; i < rule.kept.size(); ++i) {
         made.kept[rule.kept[i]][path] = rule.begin ? begun.at(i) : zeros_like(value);
@@ -43,6 +44,10 @@ struct PerParameterRule final : TransformationRule {
     Tensors made;
     for (const auto& [path, given] : updates) {
       const DType dtype = wide(given.dtype());
+      if (!has_elements(given)) {
+        made.emplace(path, given);
+        continue;
+      }
       const StepNumbers& n =
           by_dtype.try_emplace(dtype, exact, plait::real_dtype(dtype)).first->second;
       std::vector<Tensor*> places;
@@ -85,11 +90,23 @@ struct FunctionsRule final : TransformationRule {
   Update on_update;
 };
 
-void find_numbers(State& state, const std::string& name, std::vector<Tensor*>& found) {
+void find_numbers(State& state, const std::string& name, std::vector<TreeNumber*>& found) {
   if (const auto own = state.numbers.find(name); own != state.numbers.end()) {
     found.push_back(&own->second);
   }
   for (auto& [part, inner] : state.parts) find_numbers(inner, name, found);
+}
+
+// An update may be of a wider dtype than its parameter.
+void expect_update(const std::string& path, const Tensor& parameter, const Tensor& update) {
+  if (update && update.shape() == parameter.shape() &&
+      (is_complex(parameter.dtype()) || !is_complex(update.dtype()))) {
+    return;
+  }
+  throw ValueError("optim::apply_updates: {} is {}, but its update is {}", path,
+                   parameter.type().text(), update ? update.type().text() : "an empty tensor")
+      .at(Location::of_caller())
+      .hint("a transformation returns updates of the shapes of the parameters");
 }
 
 Tensor like(const Tensor& now, const Tensor& old) {
@@ -103,8 +120,8 @@ Tensor chosen(const Tensor& condition, const Tensor& now, const Tensor& old) {
 
 // ---- States
 
-Tensor& State::number(std::string_view name) {
-  std::vector<Tensor*> found;
+TreeNumber& State::number(std::string_view name) {
+  std::vector<TreeNumber*> found;
   find_numbers(*this, std::string(name), found);
   if (found.size() == 1) return *found[0];
   throw KeyError("optim::State: {} numbers are named {}, expected one", found.size(), name)
@@ -125,17 +142,11 @@ const Tensor* State::find_value(std::string_view name) const {
 
 void TransformationRule::begin(State& state) const {
   state.values["count"] = no_steps();
-  for (const NamedNumber& each : numbers) state.numbers[each.name] = each.value.at(no_steps());
+  for (const NamedNumber& each : numbers) state.numbers[each.name] = each.value;
 }
 
 Tensors TransformationRule::numbers_at(State& state, const std::string& by) const {
-  for (const NamedNumber& each : numbers) {
-    const Schedule* const schedule = each.value.schedule();
-    if (schedule != nullptr) state.numbers[each.name] = (*schedule)(state.values.at(by));
-  }
-  Tensors found;
-  for (const auto& [each, value] : state.numbers) found.emplace(each, as_f64(value));
-  return found;
+  return follow(name, state.numbers, state.values.at(by));
 }
 
 void TransformationRule::expect_parameters(const Tensors& parameters) const {
@@ -318,6 +329,7 @@ Tensors apply_updates(const Tensors& parameters, const Tensors& updates) {
   Tensors made;
   for (const auto& [path, value] : parameters) {
     const Tensor& update = at_path("optim::apply_updates", "the tree of updates", updates, path);
+    expect_update(path, value, update);
     const DType dtype = wide(value.dtype());
     made.emplace(path, astype(astype(value, dtype) + astype(update, dtype), value.dtype()));
   }

@@ -3,7 +3,7 @@
 //
 //   const auto transformation = optim::chain(optim::clip_by_global_norm(1), optim::adamw(1e-3));
 //   optim::Optimizer optimizer(transformation, model);
-//   optimizer.state.number("learning_rate") = full({}, 1e-4, DType::f64);
+//   optimizer.state.number("learning_rate") = 1e-4;
 //   std::tie(model, optimizer) = optimizer.update(model, gradients);
 //
 // A Transformation is static in a tree: two are equal if one is a copy of the other.
@@ -23,10 +23,9 @@
 
 namespace plait::optim {
 
-// The state of a transformation: a tree of tensors. All numbers are in it: those that are schedules
-// are set at each step.
+// The state of a transformation: a tree of tensors. All numbers are in it, and their schedules.
 struct State {
-  Tensors numbers;                      // f64[]: rates, decays
+  TreeNumbers numbers;                  // rates, decays
   Tensors values;                       // `count` and others
   std::map<std::string, Tensors> kept;  // by name, for each parameter
   std::map<std::string, State> parts;   // of the transformations inside, in order or by name
@@ -37,7 +36,7 @@ struct State {
   }
 
   // The number of this name here or in a part. KeyError if there is none, or several.
-  Tensor& number(std::string_view name);
+  TreeNumber& number(std::string_view name);
   // The value of this name here or in the first part that has one; null if there is none.
   const Tensor* find_value(std::string_view name) const;
 };
@@ -58,11 +57,11 @@ class Transformation {
       : rule_(std::move(rule)) {}
 
   // The state before the first step.
-  State init(const Tensors& parameters) const;
+  [[nodiscard]] State init(const Tensors& parameters) const;
   // The transformed updates, and the state of the next step.
-  std::pair<Tensors, State> update(const Tensors& updates, const State& state,
-                                   const Tensors& parameters = {},
-                                   const UpdateOptions& options = {}) const;
+  [[nodiscard]] std::pair<Tensors, State> update(const Tensors& updates, const State& state,
+                                                 const Tensors& parameters = {},
+                                                 const UpdateOptions& options = {}) const;
 
   const TransformationRule& rule() const { return *rule_; }
   std::string text() const;
@@ -87,15 +86,17 @@ Transformation stateless_with_tree_map(
 Transformation identity();     // passes the updates on unchanged
 Transformation set_to_zero();  // updates of zero
 
-// The parameters plus their updates, in the dtypes of the parameters.
-Tensors apply_updates(const Tensors& parameters, const Tensors& updates);
+// The parameters plus their updates, in the dtypes of the parameters. ValueError for an update of
+// another shape, and a complex one of real numbers.
+[[nodiscard]] Tensors apply_updates(const Tensors& parameters, const Tensors& updates);
 // The norm of all tensors together.
 Tensor global_norm(const Tensors& updates);
 // The average step_size · now + (1 - step_size) · old.
-Tensors incremental_update(const Tensors& now, const Tensors& old, const Operand& step_size);
+[[nodiscard]] Tensors incremental_update(const Tensors& now, const Tensors& old,
+                                         const Operand& step_size);
 // The new tensors if the number of steps is a multiple of the period, else the old ones.
-Tensors periodic_update(const Tensors& now, const Tensors& old, const Tensor& steps,
-                        int64_t update_period);
+[[nodiscard]] Tensors periodic_update(const Tensors& now, const Tensors& old, const Tensor& steps,
+                                      int64_t update_period);
 
 // All of an optimizer of a transformation.
 struct TransformedState {
@@ -125,8 +126,8 @@ struct Optimizer : TransformedState {
   }
 
   // Returns the model and the optimizer of the next step.
-  std::pair<Model, Optimizer> update(Model model, const Model& gradients,
-                                     const UpdateOptions& options = {}) const {
+  [[nodiscard]] std::pair<Model, Optimizer> update(Model model, const Model& gradients,
+                                                   const UpdateOptions& options = {}) const {
     Optimizer next = *this;
     Tensors parameters = parameters_of(model);
     next.follow(parameters, gradients_of("optim::Optimizer", model, gradients), options);
@@ -135,8 +136,10 @@ struct Optimizer : TransformedState {
   }
   // The same for line searches, with the loss, a function of the model, and its value.
   template <class Loss>
-  std::pair<Model, Optimizer> update_by_loss(const Model& model, const Model& gradients,
-                                             const Tensor& value, const Loss& loss_of) const {
+  [[nodiscard]] std::pair<Model, Optimizer> update_by_loss(const Model& model,
+                                                           const Model& gradients,
+                                                           const Tensor& value,
+                                                           const Loss& loss_of) const {
     UpdateOptions options{.value = value,
                           .grad = gradients_of("optim::Optimizer", model, gradients)};
     options.value_fn = [&](const Tensors& parameters) -> Tensor {

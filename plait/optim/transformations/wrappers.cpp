@@ -318,8 +318,11 @@ struct LossScaleRule final : TransformationRule {
 
 Number warmed_up(double learning_rate, std::optional<int64_t> warmup_steps) {
   if (!warmup_steps) return learning_rate;
-  return Schedule([rate = learning_rate, steps = static_cast<double>(*warmup_steps)](
-                      const Tensor& step) { return rate * clip(step / steps, 0., 1.); });
+  const auto rule = [](const Schedule& s, const Tensor& step) {
+    return s["learning_rate"] * clip(step / s["warmup_steps"], 0., 1.);
+  };
+  return Schedule(rule, {{"learning_rate", learning_rate},
+                         {"warmup_steps", static_cast<double>(*warmup_steps)}});
 }
 
 }  // namespace

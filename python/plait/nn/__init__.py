@@ -1,7 +1,7 @@
 """Layers, as Modules with PyTorch's names and arguments, initialised from a key or else from the default stream of
 plait.random.seed. Activations and everything else without weights are functions of plait itself, too."""
 
-from plait.inside.help.names import of_module as _of_module
+from plait.inside.help.names import of_public_module as _of_public_module
 from plait.inside.layers.activations import (  # noqa: F401
     ReLU, ReLU6, SELU, SiLU, Mish, Sigmoid, LogSigmoid, Tanh, Softsign, Hardswish, Hardsigmoid, Tanhshrink, LeakyReLU, ELU, CELU, GELU, Softplus,
     Softshrink, Hardshrink, Hardtanh, Threshold, PReLU, RReLU)
@@ -50,4 +50,4 @@ from plait.inside.models.state import call, freeze, load_state, state, unfreeze 
 from plait.inside.trees.buffers import Buffer  # noqa: F401
 from plait.nn import init  # noqa: F401
 
-__getattr__ = _of_module(__name__)
+__getattr__, __dir__, __all__ = _of_public_module(globals())

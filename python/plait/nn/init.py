@@ -4,11 +4,9 @@ may stand for another; without a key, random numbers are drawn from the default 
 import math as _math
 
 from plait import _core, errors as _errors
-from plait.inside.help.names import of_module as _of_module
+from plait.inside.help.names import of_public_module as _of_public_module
 from plait.inside.layers.checks import is_number as _is_number
 from plait.inside.layers.first_weights import drawn as _drawn, fans as _fans
-
-__getattr__ = _of_module(__name__)
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0, "conv_transpose3d": 1.0,
           "sigmoid": 1.0, "tanh": 5 / 3, "relu": _math.sqrt(2), "selu": 0.75}
@@ -231,3 +229,6 @@ def _kaiming(name, shape, slope, mode, nonlinearity):
 def _uniform_of_deviation(shape, deviation, key, dtype):
     bound = _math.sqrt(3) * deviation
     return uniform(shape, -bound, bound, key=key, dtype=dtype)
+
+
+__getattr__, __dir__, __all__ = _of_public_module(globals())

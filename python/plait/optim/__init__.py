@@ -3,7 +3,7 @@ returns the model and the optimizer of the next step, so it works the same eager
 and names of classes are PyTorch's. A rate, or another number, is a tensor of the optimizer, or a schedule: a value that is called
 with the step. The functions that make schedules have optax's names; lr_scheduler has PyTorch's classes."""
 
-from plait.inside.help.names import of_module as _of_module
+from plait.inside.help.names import of_public_module as _of_public_module
 from plait.inside.optimizers.adam import Adam, AdamW  # noqa: F401
 from plait.inside.optimizers.adam_variants import Adamax, NAdam, RAdam, SparseAdam  # noqa: F401
 from plait.inside.optimizers.adaptive import Adadelta, Adafactor, Adagrad, RMSprop  # noqa: F401
@@ -55,4 +55,4 @@ from plait.inside.transformations.wrappers import (  # noqa: F401
     lookahead, mechanize, sam, schedule_free, schedule_free_adamw, schedule_free_eval_params, schedule_free_sgd, split_real_and_imaginary)
 from plait.optim import lr_scheduler  # noqa: F401
 
-__getattr__ = _of_module(__name__)
+__getattr__, __dir__, __all__ = _of_public_module(globals())

@@ -112,6 +112,32 @@ class Frozen(unittest.TestCase):
             self.assertEqual(list(nn.state(again, buffers=False, frozen=False)), ["embed.weight", "head.weight", "head.bias"])
         self.assertEqual(len(nn.state(model, frozen=False)), 4)
 
+    def test_weights_that_are_tied_after_freezing(self):
+        def loss(model):
+            return pl.sum(model(pl.tensor([1, 2])))
+
+        def tied_late(model):
+            model.head.weight = model.embed.weight
+            return model
+
+        apart = Tied()
+        apart.head.weight = apart.head.weight.copy()
+        model = tied_late(nn.freeze(apart, "embed.*"))
+        for run in (lambda: pl.grad(loss)(model), lambda: pl.jit(pl.value_and_grad(loss))(model), lambda: pl.optim.SGD(model, lr=0.1),
+                    lambda: pl.optim.Optimizer(pl.optim.sgd(0.1), model),
+                    lambda: pl.jit(lambda model: pl.grad(loss)(tied_late(model)))(nn.freeze(apart, "embed.*"))):
+            with self.assertRaisesRegex(pl.ValueError, r"embed.weight is frozen, but the same tensor is trained at head.weight[\s\S]*"
+                                                       r"plait.nn.freeze\(model, 'head.weight'\)"):
+                run()
+        both = nn.freeze(model, "head.weight")
+        self.assertEqual(list(nn.state(pl.grad(loss)(both))), ["head.bias"])
+        self.assertEqual(list(nn.state(pl.grad(loss)(nn.unfreeze(model, "embed.weight")))), ["embed.weight", "head.weight", "head.bias"])
+        separate = nn.freeze(apart, "embed.*")
+        separate.head.weight = separate.embed.weight.copy()
+        self.assertEqual(list(nn.state(pl.grad(loss)(separate))), ["head.weight", "head.bias"])
+        student, teacher = pl.grad(lambda student, teacher: loss(student) - loss(teacher), argnums=(0, 1))(apart, nn.freeze(apart, "embed.*"))
+        self.assertEqual((len(nn.state(student)), len(nn.state(teacher))), (3, 2))
+
 
 class Assignments(unittest.TestCase):
     def test_lost_ones_are_refused(self):

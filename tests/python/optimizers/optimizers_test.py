@@ -93,6 +93,40 @@ class Numbers(unittest.TestCase):
         later.momentum = 0.9
         self.assertEqual(bits(trained(lambda model: later)[0]), bits(trained(lambda model: pl.optim.SGD(model, momentum=0.9))[0]))
 
+    def test_zeros_need_no_new_record(self):
+        """A rate of 0, and a decay that multiplies the weights, are tensors like all other numbers."""
+        for name, cls in ALL.items():
+            decays = name in ("AdamW", "Lion", "Muon", "Adafactor")
+            options = {"weight_decay": 0.0} if decays else {}
+            model, run = begun(), pl.jit(step)
+            optimizer = cls(model, **options, groups=[{"params": "w", "lr": 0.1, **options}])
+            for number in 0.0, 0.5, 0.0, 0.25:
+                for holder in optimizer, optimizer.groups[0]:
+                    holder.lr = number
+                    if decays:
+                        holder.weight_decay = number
+                eager = step(model, optimizer)[0]
+                model, optimizer = run(model, optimizer)
+                for each in model:
+                    np.testing.assert_allclose(model[each].numpy(), eager[each].numpy(), rtol=1e-12)
+            with self.subTest(name):
+                self.assertEqual(pl.stats(run).traces, 1)
+
+    def test_momentum_stays_as_it_was_made(self):
+        for cls in pl.optim.SGD, pl.optim.RMSprop:
+            for options in {}, {"groups": [{"params": "w", "lr": 0.1}]}, {"momentum": 0.9, "groups": [{"params": "w", "momentum": 0.0}]}:
+                optimizer = cls(begun(), **options)
+                without = optimizer.groups[0] if "groups" in options else optimizer
+                without.momentum = 0.0
+                with self.assertRaisesRegex(pl.ValueError, "momentum was 0 when the optimizer was made"):
+                    without.momentum = 0.5
+                step(begun(), optimizer)
+            model, optimizer = step(begun(), cls(begun(), momentum=0.9, groups=[{"params": "w", "momentum": 0.5}]))
+            optimizer.momentum = optimizer.groups[0].momentum = 0.0
+            found, expected = step(model, optimizer)[0], step(model, cls(begun()))[0]
+            if cls is pl.optim.SGD:
+                self.assertEqual(bits(found), bits(expected))
+
     def test_ensembles(self):
         """vmap over models, with a rate for each."""
         rates = pl.asarray(np.array([0.01, 0.02, 0.05]))
@@ -347,8 +381,24 @@ class Averages(unittest.TestCase):
                         self.assertIs(each.model.weight, each.model.again)
                 self.assertEqual((own.n_averaged.item(), pl.stats(run).traces), (20, 1))
 
+    def test_it_keeps_its_dtypes(self):
+        for begun, others in ((pl.f32, pl.bf16), (pl.f64, pl.f32), (pl.f32, pl.f64), (pl.bf16, pl.f32), (pl.c128, pl.c64)):
+            for make in pl.optim.EMA, pl.optim.AveragedModel, functools.partial(pl.optim.AveragedModel, avg_fn=lambda old, new, n: (old + new) / 2):
+                average = make(Net(pl.ones(2, dtype=begun), pl.ones(2, dtype=begun)))
+                for run in (lambda average, model: average.update(model)), pl.jit(lambda average, model: average.update(model)):
+                    for _ in range(3):
+                        average = run(average, Net(pl.full((2,), 1.0078125, dtype=others), pl.full((2,), 0.5, dtype=others)))
+                        self.assertEqual([each.dtype for each in pl.nn.state(average.model).values()], [begun] * 3)
+                        self.assertIs(average.model.weight, average.model.again)
+        average = pl.optim.EMA(pl.zeros((), dtype=pl.f32), decay=0.75)
+        for value in 1.0, 2.0, 3.0:
+            average = average.update(pl.tensor(1 + value / 128, dtype=pl.bf16))
+        self.assertEqual(average.model.item(), 1 + (1 * 0.5625 + 2 * 0.1875 + 3 * 0.25) / 128)
+
     def test_what_is_refused(self):
         average = pl.optim.EMA({"w": pl.ones(2)})
+        with self.assertRaisesRegex(pl.ValueError, "the model is not like the averaged one"):
+            average.update({"w": pl.tensor([1j, 1j])})
         with self.assertRaisesRegex(pl.ValueError, "the model is not like the averaged one"):
             average.update({"w": pl.ones(3)})
         with self.assertRaisesRegex(pl.ValueError, "EMA: decay is 1.5"):

@@ -68,6 +68,15 @@ class Numbers(unittest.TestCase):
         self.assertEqual((state.mu["w"].dtype, state.nu["w"].dtype, updates["w"].dtype), (pl.f32, pl.bf16, pl.f32))
         self.assertEqual(optim.apply_updates(params, updates)["w"].dtype, pl.bf16)
 
+    def test_updates_of_other_types_are_refused(self):
+        model = {"w": pl.ones(2)}
+        for change, update in (lambda x: pl.stack([x, x]), r"f32\[2, 2\]"), (pl.sum, r"f32\[\]"), (lambda x: x * 1j, r"c64\[2\]"):
+            transformation = optim.stateless_with_tree_map(lambda x, _, change=change: change(x))
+            optimizer = optim.Optimizer(transformation, model)
+            with self.assertRaisesRegex(pl.ValueError, rf"optim.apply_updates: w is f32\[2\], but its update is {update}"):
+                optimizer.update(model, model)
+        self.assertEqual(optim.apply_updates(pl.tensor([1j]), pl.tensor([1.0])).item(), 1 + 1j)
+
     def test_an_ensemble(self):
         models = [model_of(seed) for seed in (1, 5)]
         step = lambda model, optimizer: optimizer.update(model, pl.grad(loss_of)(model))  # noqa: E731

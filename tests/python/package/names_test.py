@@ -1,13 +1,16 @@
 """Errors for unknown names suggest the most similar one, and tracebacks end in the user's own line."""
 
+import _thread
 import builtins
 import inspect
 import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 import traceback
 import unittest
+import unittest.mock
 
 import jax.numpy as jnp
 import plait
@@ -74,6 +77,37 @@ class Suggestions(unittest.TestCase):
         self.refused(TypeError, "did you mean 'int64'?", lambda: plait.zeros(2, dtype="int46"))
 
 
+TWO_WITH_ONE_PATH, ONE = {"a.b": plait.ones(1), "a": {"b": plait.ones(1)}}, {"w": plait.ones(1)}
+FURTHER_CALLS = {
+    "nn.state": lambda: plait.nn.state(TWO_WITH_ONE_PATH),
+    "optim.apply_updates": lambda: plait.optim.apply_updates(ONE, {}),
+    "optim.freeze": lambda: plait.optim.freeze(7).init(ONE),
+    "optim.global_norm": lambda: plait.optim.global_norm(TWO_WITH_ONE_PATH),
+    "optim.incremental_update": lambda: plait.optim.incremental_update(ONE, {}, 0.5),
+    "optim.periodic_update": lambda: plait.optim.periodic_update(ONE, {}, 1, 2),
+    "optim.selective_transform": lambda: plait.optim.selective_transform(plait.optim.sgd(0.1), freeze_mask=7).init(ONE),
+    "optim.skip_not_finite": lambda: plait.optim.skip_not_finite(TWO_WITH_ONE_PATH, 0, None),
+    "optim.value_and_grad_from_state": lambda: plait.optim.value_and_grad_from_state(plait.sum)(plait.ones(1), state=()),
+    "optim.warmup_exponential_decay_schedule": lambda: plait.optim.warmup_exponential_decay_schedule("0", 1.0, 2, 1, 0.5),
+    "tree.map": lambda: plait.tree.map(plait.add, ONE, {}),
+}
+TAKE_ANYTHING = {"nn.call", "tree.flatten", "tree.leaves", "tree.leaves_with_paths", "tree.structure"}
+
+
+def bad_calls(path, function):
+    """Calls with as many arguments as the function takes, all of them nonsense."""
+    def is_taken(arguments):
+        try:
+            inspect.signature(function).bind(*arguments)
+        except builtins.TypeError:
+            return False
+        return path != "nn.call"  # which calls its argument
+
+    given = [(value,) * count for value in ("nonsense", -1.0, object()) for count in range(5)]
+    calls = [lambda arguments=arguments: function(*arguments) for arguments in given if is_taken(arguments)]
+    return [*calls, FURTHER_CALLS[path]] if path in FURTHER_CALLS else calls
+
+
 def here():
     return inspect.currentframe().f_back.f_lineno
 
@@ -115,6 +149,18 @@ class Tracebacks(unittest.TestCase):
                         refused += self.is_refused(lambda: cls(*["nonsense"] * count))  # noqa: B023
         self.assertGreater(refused, 700)
 
+    def test_of_functions(self):
+        """Each function of these modules that is written in Python refuses something, with the line of the call."""
+        count = 0
+        for place in (plait.nn, plait.nn.init, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.tree):
+            for name in [each for each in place.__all__ if type(getattr(place, each)) is plait._core._Boundary]:
+                path = f"{place.__name__.removeprefix('plait.')}.{name}"
+                with self.subTest(path):
+                    refused = [self.is_refused(call) for call in bad_calls(path, getattr(place, name))]
+                    self.assertEqual(any(refused), path not in TAKE_ANYTHING)
+                    count += 1
+        self.assertGreater(count, 100)
+
     def is_refused(self, call):
         """True if a call raises an error, which has the line of the call."""
         try:
@@ -122,6 +168,7 @@ class Tracebacks(unittest.TestCase):
         except plait.Error as error:
             self.assertEqual(error.location, f"names_test.py:{call.__code__.co_firstlineno}")
             self.assertIn(f", at {error.location}", str(error))
+            self.assertNotRegex(error.message, r"\b(nn|optim|metrics)\._")
             self.assertTrue(str(error).startswith((error.message, f"{type(error).__name__}: {error.message}")))
             frames = traceback.extract_tb(error.__traceback__)
             self.assertEqual(frames[-1].lineno, call.__code__.co_firstlineno, frames)
@@ -141,6 +188,25 @@ class Tracebacks(unittest.TestCase):
                     plait.vmap(wrong), plait.jit(plait.vmap(wrong))):
             given = plait.ones((2, 3)) if run is not None and "vmap" in repr(run) else x
             self.assertEqual(self.last_line(lambda: run(given)), (__file__, lines[-1]))
+
+    def test_on_a_thread_without_python_code(self):
+        seen, ended = [], threading.Event()
+        with unittest.mock.patch("sys.unraisablehook", lambda raised: (seen.append(raised.exc_value), ended.set())):
+            _thread.start_new_thread(plait.softmax, ())
+            self.assertTrue(ended.wait(60))
+        self.assertIsInstance(seen[0], plait.TypeError)
+        self.assertEqual(seen[0].location, "")
+
+    def test_errors_that_users_make(self):
+        class Mine(plait.ValueError):
+            pass
+
+        for error in plait.ValueError("no"), Mine("no"), plait.ShapeError.with_hint("no", "try"), pickle.loads(pickle.dumps(plait.KeyError("no"))):
+            self.assertEqual((error.message, error.location), ("no", ""))
+            self.assertNotIn("names_test", str(error))
+        error = self.error_of(lambda: plait.optim.adam(-1.0))
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(again), again.message, again.hint, again.location), (str(error), error.message, error.hint, error.location))
 
     def test_while_programs_run(self):
         def checked(x):

@@ -74,6 +74,13 @@ class Stubs(unittest.TestCase):
                 self.assertEqual({each for each in stubbed if not each.startswith("_")} - there, {"Size", "ArrayLike", "DTypeLike"} & stubbed)
                 self.assertEqual(there - stubbed, set())
 
+    def test_they_have_the_names_for_stars(self):
+        for name, place in PLACES.items():
+            with self.subTest(name):
+                body = ast.parse((PACKAGE / f"{name}.pyi").read_text()).body
+                listed = [ast.literal_eval(node.value) for node in body if isinstance(node, ast.Assign) and names_of(node) == ["__all__"]]
+                self.assertEqual(listed, [place.__all__])
+
     def test_parameters_are_those_that_there_are(self):
         for name, place in PLACES.items():
             for node in ast.parse((PACKAGE / f"{name}.pyi").read_text()).body:

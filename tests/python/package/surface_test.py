@@ -1,5 +1,6 @@
 """Every public function of plait/ops exists in Python under its own name: plait::fft::rfft as plait.fft.rfft."""
 
+import builtins
 import inspect
 import pathlib
 import pickle
@@ -25,6 +26,51 @@ def is_reachable(path):
     return callable(place)
 
 
+NOT_FOR_STARS = {"inside", "errors"}  # submodules whose names plait has, or which are not for users
+
+
+def modules_for_users(module=plait):
+    """plait and its submodules."""
+    yield module
+    for name in module.__all__:
+        if inspect.ismodule(getattr(module, name)):
+            yield from modules_for_users(getattr(module, name))
+
+
+class Names(unittest.TestCase):
+    """A name without an underscore is in `__all__`: import what is not for users under another one."""
+
+    def test_these_are_the_modules(self):
+        self.assertEqual([each.__name__ for each in modules_for_users()],
+                         ["plait", *(f"plait.{name}" for name in (
+                             "fft", "linalg", "metrics", "nn", "nn.init", "optim", "optim.lr_scheduler", "random", "tree"))])
+
+    def test_all_names_are_public_and_documented(self):
+        for module in (*modules_for_users(), plait.errors):
+            hidden = NOT_FOR_STARS | set(dir(builtins)) if module is plait else set()
+            named = {name for name in vars(module) if not name.startswith("_")}
+            self.assertEqual(named - hidden - set(module.__all__), set(), module.__name__)
+            self.assertEqual(len(module.__all__), len(set(module.__all__)))
+            for name in module.__all__:
+                with self.subTest(f"{module.__name__}.{name}"):
+                    value = getattr(module, name)
+                    self.assertTrue(name in ("e", "pi", "inf", "nan", "newaxis") or inspect.getdoc(value))
+                    if inspect.ismodule(value):
+                        self.assertEqual(value.__name__, f"{module.__name__}.{name}")
+                    elif callable(value):
+                        self.assertEqual((value.__module__ or "plait").split(".")[0], "plait")
+
+    def test_stars_and_completion(self):
+        for module in (*modules_for_users(), plait.errors):
+            with self.subTest(module.__name__):
+                space = {}
+                exec(f"from {module.__name__} import *", space)
+                self.assertEqual(sorted(space.keys() - {"__builtins__"}), sorted(module.__all__))
+                shown = set(dir(module)) - {"__version__"}
+                self.assertEqual(shown - set(module.__all__) - (set(dir(builtins)) if module is plait else set()), set())
+                self.assertLessEqual(set(module.__all__), shown)
+
+
 class Surface(unittest.TestCase):
     def test_every_function_is_reachable(self):
         functions = public_functions()
@@ -44,11 +90,19 @@ class Surface(unittest.TestCase):
                     self.assertIsInstance(inspect.signature(function), inspect.Signature)
 
     def test_classes_name_the_module_where_users_find_them(self):
-        for place in (plait, plait.nn, plait.optim, plait.tree):
+        for place in modules_for_users():
             for name, value in vars(place).items():
                 if isinstance(value, type) and not name.startswith("_"):
                     self.assertNotIn("inside", value.__module__, name)
                     self.assertIs(pickle.loads(pickle.dumps(value)), value)
+
+    def test_functions_are_pickled_by_the_names_that_users_see(self):
+        for place in modules_for_users():
+            for name in place.__all__:
+                value = getattr(place, name)
+                if type(value) is plait._core._Boundary:
+                    with self.subTest(f"{place.__name__}.{name}"):
+                        self.assertIs(pickle.loads(pickle.dumps(value)), value)
 
     def test_the_reader_of_headers_sees_functions_only(self):
         text = """

@@ -489,7 +489,8 @@ class Vmap(unittest.TestCase):
             pl.vmap(lambda a: a, in_axes=None)(x)
         with self.assertRaisesRegex(pl.ShapeError, "samples"):
             pl.vmap(lambda a, b: a + b)(x, array(1.0, 2.0, 3.0))
-        with self.assertRaisesRegex(pl.ShapeError, r"argument 0, weight has 2 samples, but argument 1, f32\[4, 3\], has 4\n.*in_axes=\(None, 0\)"):
+        with self.assertRaisesRegex(pl.ShapeError, r"argument 0, weight has 2 samples, but argument 1, f32\[4, 3\], has 4, at "
+                                                   r"transforms_test.py:\d+\n.*in_axes=\(None, 0\)"):
             pl.vmap(lambda layer, x: layer(x))(pl.nn.Linear(3, 2), pl.ones((4, 3)))
         with self.assertRaisesRegex(pl.ShapeError, "the given size has 5 samples, but argument 0, f64"):
             pl.vmap(lambda a: a, size=5)(x)

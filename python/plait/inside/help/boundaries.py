@@ -1,15 +1,14 @@
 """Tracebacks end in the user's own line: at the public entry points, frames of the package are removed."""
 
 import builtins
+import copyreg
 import functools
+import importlib
 import inspect
-import os
-import sys
 import types
 
 from plait import _core, errors
 from plait.inside.arrays.array_api import NamespaceInfo
-from plait.inside.folder import FOLDER
 from plait.inside.jit.jitting import Jitted
 from plait.inside.transforms.applied import Applied
 
@@ -17,22 +16,47 @@ from plait.inside.transforms.applied import Applied
 def guard(namespace):
     """Makes the public functions of a module, its classes, and the calls of its objects, such entry points. Its classes name it as their
     module, wherever they are defined."""
-    made = {}  # keeps aliases of one function identical
+    made, module = {}, namespace["__name__"]  # aliases of one function stay identical
     for name, value in list(namespace.items()):
         if name.startswith("_") or not getattr(value, "__module__", "").startswith("plait."):
             continue
         if isinstance(value, (types.FunctionType, type(_core.promote))):
             namespace[name] = made.setdefault(value, _core._boundary(value))
+            _places.setdefault(value, (module, name))
         elif isinstance(value, type):
-            _guard_methods(value, ["__call__", "update"])
+            _guard_methods(value, ["__call__", *_methods_of(value)])
             if not issubclass(value, BaseException):
                 _guard_constructor(value)
             if value.__module__.startswith("plait.inside."):
-                value.__module__ = namespace["__name__"]
+                value.__module__ = module
     for cls in Jitted, Applied:
         _guard_methods(cls, ["__call__"])
     for cls in (_core.Tensor, NamespaceInfo):
-        _guard_methods(cls, [name for name in vars(cls) if not name.startswith("_")])
+        _guard_methods(cls, _methods_of(cls))
+
+
+# ---- Pickling: by the module and the name where users find a function; a boundary says that it is a member of plait.
+
+_places = {}
+
+
+def _member(module, name):
+    return getattr(importlib.import_module(module), name)
+
+
+def _pickled(boundary):
+    place = _places.get(boundary.__wrapped__)
+    return boundary.__qualname__ if place is None or place[0] == "plait" else (_member, place)
+
+
+copyreg.pickle(_core._Boundary, _pickled)
+
+
+# ---- Classes.
+
+
+def _methods_of(cls):
+    return [name for owner in cls.__mro__ for name in vars(owner) if not name.startswith("_")]
 
 
 def _guard_methods(cls, names):
@@ -45,7 +69,7 @@ def _guard_methods(cls, names):
                 setattr(owner, name, property(_core._boundary(found.fget), doc=found.__doc__))
 
 
-# ---- Constructors. Their errors are raised in Python, and get the user's line here.
+# Calls of constructors with wrong arguments get an error of the library.
 
 
 def _guard_constructor(cls):
@@ -62,15 +86,10 @@ def _constructor(init):
     def construct(self, *arguments, **named):
         try:
             init(self, *arguments, **named)
-        except errors.Error as error:
-            _add_location(error)
-            raise
         except builtins.TypeError as error:
-            if error.__traceback__.tb_next is not None:
+            if isinstance(error, errors.Error) or error.__traceback__.tb_next is not None:
                 raise
-            wrong = _wrong_arguments(self, init, str(error))
-            _add_location(wrong)
-            raise wrong from None
+            raise _wrong_arguments(self, init, str(error)) from None
 
     return construct
 
@@ -80,15 +99,3 @@ def _wrong_arguments(made, init, said):
     name = f"{cls.__module__.removeprefix('plait.')}.{cls.__name__}".removeprefix("plait.")
     _, *parameters = inspect.signature(init).parameters.values()
     return errors.TypeError.with_hint(f"{name}:{said.partition('()')[2]}", f"{name}{inspect.Signature(parameters)}")
-
-
-def _add_location(error):
-    """Adds the innermost line outside of the package to an error that has none, as to those of the core."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(FOLDER):
-        frame = frame.f_back
-    if error.location or frame is None:
-        return
-    error.location = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-    error.message, *hint = str(error).split("\n", 1)
-    error.args = ("\n".join([f"{error.message}, at {error.location}", *hint]),)

@@ -37,6 +37,12 @@ def of_module(module):
     return _core._boundary(missing)
 
 
+def of_public_module(namespace):
+    """The __getattr__, __dir__ and __all__ of a module for users, at the end of its file: its names without an underscore are public."""
+    names = sorted(name for name in namespace if not name.startswith("_"))
+    return of_module(namespace["__name__"]), lambda: list(names), names
+
+
 def of_tensor(tensor, name):
     """Tensor.__getattr__, for attributes of other libraries that Plait does not have."""
     message, own = f"a tensor has no {name!r}", _public(type(tensor))

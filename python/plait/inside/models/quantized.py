@@ -147,6 +147,6 @@ def quantize(model, bits=8, group_size=None, pattern="*"):
             made = QuantizedLinear.from_linear if isinstance(layer, Linear) else QuantizedEmbedding.from_embedding
             return made(layer, bits, group_size)
         except errors.ValueError as error:
-            raise errors.ValueError(f"nn.quantize: {path or 'the model'}: {error}") from None
+            raise errors.ValueError(f"nn.quantize: {path or 'the model'}: {error.message}") from None
 
     return replaced("nn.quantize", model, (Linear, Embedding), make, pattern)

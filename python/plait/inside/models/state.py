@@ -160,7 +160,7 @@ def freeze(model, *patterns):
     """The model whose weights with names that match one of the patterns are frozen: no gradient is computed for them, and
     an optimizer that is made of the model has no state for them. One that was made before goes on with the others, and keeps
     what it has for the frozen ones until they are trained again. Without patterns all are. A tensor at several places (tied
-    weights) is frozen at all of them.
+    weights) is frozen at all of them; one that is tied to another place later must be frozen there, too.
 
     >>> model = plait.nn.Sequential(plait.nn.Linear(2, 2), plait.nn.Linear(2, 1))
     >>> model = plait.nn.freeze(model, "0.*")

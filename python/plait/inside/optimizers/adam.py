@@ -70,5 +70,7 @@ class AdamW(Adam):
     [ 0.45 -2.4 ] : f32[2]
     """
 
+    _optional = ()
+
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, groups=(), **accepted):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True, groups=groups, **accepted)

@@ -104,7 +104,7 @@ class Adafactor(GroupedOptimizer):
     ((3, 1), (1, 4), ['b'])
     """
 
-    _numbers, _is_real = ("lr", "beta2_decay", "eps", "d", "weight_decay"), True
+    _numbers, _optional, _is_real = ("lr", "beta2_decay", "eps", "d", "weight_decay"), (), True
     _lengths = {"eps": 2}
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, maximize=False, groups=(), **accepted):
@@ -129,11 +129,11 @@ class Adafactor(GroupedOptimizer):
     def _of_step(self, n, steps):
         n.new = steps**n.beta2_decay
         n.rate = _core.minimum(n.lr, 1 / _core.sqrt(steps))
-        n.left = None if n.weight_decay is None else 1 - n.lr * n.weight_decay
+        n.left = 1 - n.lr * n.weight_decay
 
     def _formula(self, n, value, gradient, *states):
         step_size = n.rate * _core.maximum(_root_mean_square(value), n.eps[1])
-        value = value if n.left is None else value * n.left
+        value = value * n.left
         squares = _core.square(gradient)
         seen = [squares] if len(states) == 1 else [_core.mean(squares, axis=axis, keepdims=True) for axis in (-1, -2)]
         states = [state + n.new * (each - state) for state, each in zip(states, seen)]

@@ -18,7 +18,8 @@ from plait.tree import flatten, map as map_tree
 class AveragedModel(Module):
     """The mean of a model over its updates (SWA): average.update(model) returns the next average, and `average.model` is the model of it.
     avg_fn(averaged, current, n_averaged) gives another mean, of one tensor. Buffers are those of the last model, or are averaged, too, with
-    use_buffers=True.
+    use_buffers=True. The dtypes are those of the first model: an average in f32 of a model in bf16 is
+    AveragedModel(plait.tree.map(lambda x: x.astype(plait.f32), model)).
 
     >>> average = plait.optim.AveragedModel(plait.tensor([0.0, 0.0]))
     >>> for value in (1.0, 2.0, 6.0):
@@ -47,21 +48,22 @@ class AveragedModel(Module):
                                               f"make another average for it: {type(self).__name__}(model)")
         are_averaged = [is_inexact(leaf) and (self.use_buffers or not is_buffer) for leaf, is_buffer in zip(leaves, buffers_of(structure))]
         once = Distinct(list(zip(before, leaves, are_averaged)), list(zip(map(id, before), map(id, leaves), are_averaged)))
-        made = [self._averaged(averaged, current) if is_averaged else current for averaged, current, is_averaged in once.values]
+        made = [_core.astype(self._averaged(averaged, current) if is_averaged else current, averaged.dtype)
+                for averaged, current, is_averaged in once.values]
         following = copy.copy(self)
         following.model, following.n_averaged = structure.unflatten(once.spread(made)), self.n_averaged + 1
         expect_used("update", "ema = ema.update(model)", "the average after one more model")
         return following
 
     def _averaged(self, averaged, current):
-        """The first model, and then the average with what was averaged before. Computed as f32 at least."""
+        """The first model, and then the average with what was averaged before. Computed in the dtype of the average, as f32 at least."""
         if self.avg_fn is not None:
             made = self.avg_fn(averaged, current, self.n_averaged)
         else:
-            wide = current.dtype if current.dtype.kind == "complex" else wide_of(current.dtype)
+            wide = averaged.dtype if averaged.dtype.kind == "complex" else wide_of(averaged.dtype)
             averaged_wide, current_wide = _core.astype(averaged, wide), _core.astype(current, wide)
-            made = averaged_wide + _core.astype(self._weight(), wide_of(current.dtype)) * (current_wide - averaged_wide)
-        return _core.where(self.n_averaged == 0, current, _core.astype(made, current.dtype))
+            made = averaged_wide + _core.astype(self._weight(), wide_of(averaged.dtype)) * (current_wide - averaged_wide)
+        return _core.where(self.n_averaged == 0, _core.astype(current, averaged.dtype), _core.astype(made, averaged.dtype))
 
     def _weight(self):
         """The weight of the newest model."""

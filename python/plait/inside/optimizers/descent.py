@@ -116,16 +116,15 @@ class Lion(GroupedOptimizer):
     [ 0.5 -1.5] : f32[2]
     """
 
-    _numbers, _states = ("lr", "betas", "weight_decay"), ("exp_avg",)
+    _numbers, _optional, _states = ("lr", "betas", "weight_decay"), (), ("exp_avg",)
 
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False, groups=(), **accepted):
         self._begin(params, groups, accepted, lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize)
 
     def _of_step(self, n, steps):
         n.first, n.second = (1 - beta for beta in n.betas)
-        n.left = None if n.weight_decay is None else 1 - n.lr * n.weight_decay
+        n.left = 1 - n.lr * n.weight_decay
 
     def _formula(self, n, value, gradient, mean):
         way = _core.sign(mean + n.first * (gradient - mean))
-        value = value if n.left is None else value * n.left
-        return [value - n.lr * way, mean + n.second * (gradient - mean)]
+        return [value * n.left - n.lr * way, mean + n.second * (gradient - mean)]

@@ -13,8 +13,8 @@ ACCEPTED = ("foreach", "fused", "capturable", "differentiable")
 
 
 class GroupedOptimizer(ModelOptimizer):
-    """Subclasses have: `_numbers` and `_options`, the names of attributes; `_optional`, those of the numbers that may be absent (None
-    in the formula) because they are 0 at construction; `_states_of`, the names of the states of a weight; `_of_step`, which adds numbers
+    """Subclasses have: `_numbers` and `_options`, the names of attributes; `_optional`, those of the numbers that are absent (None
+    in the formula) where they are 0 in the Python code; `_states_of`, the names of the states of a weight; `_of_step`, which adds numbers
     that are the same for all weights; and `_formula`, which gets one weight and returns it with its states. Complex weights are pairs of
     real numbers along a last axis there; weights of 16 bits are f32."""
 
@@ -39,7 +39,7 @@ class GroupedOptimizer(ModelOptimizer):
         weights = Weights(name, params).values
         for each, value in given.items():
             setattr(self, each, value)
-        self.groups = groups_from(name, groups, self._numbers, self._options, self._lengths, list(weights))
+        self.groups = groups_from(self, groups, list(weights))
         self.steps, self.state = _core.zeros((), dtype=_core.i64), {}
         settings = self._settings(weights)
         for path, value in weights.items():
@@ -51,17 +51,9 @@ class GroupedOptimizer(ModelOptimizer):
 
     def __setattr__(self, name, value):
         if name in self._numbers:
-            if name in self._optional and name in self._zeros and "steps" in vars(self):
-                self._expect_state_for(name)
-            set_zero(self, name, value)
+            set_zero(type(self).__name__, self, name, value, "steps" in vars(self))
             value = as_numbers(type(self).__name__, name, value, self._lengths)
         super().__setattr__(name, value)
-
-    def _expect_state_for(self, name):
-        """ValueError if a momentum is set that was 0 at construction."""
-        if name == "momentum":
-            raise errors.ValueError.with_hint(f"{type(self).__name__}: momentum was 0 when the optimizer was made, which has no state for it",
-                                              "pass momentum= to the class; momentum=plait.tensor(0.0) may be set to another number later")
 
     def _settings(self, weights):
         """For each path, the numbers and options of its weight, at the present step. Weights of a group have the same object."""

@@ -40,7 +40,10 @@ class Group(Module):
     _zeros = ()
     _known = {"params"}  # with the numbers and options of all optimizers
 
-    def __init__(self, given):
+    def __init__(self, given, optimizer):
+        object.__setattr__(self, "_of_optimizer", type(optimizer))
+        _keep_zeros(self, [name for name in self._optional
+                           if (is_zero(given[name]) if name in given else name == "momentum" and name in optimizer._zeros)])
         for name, value in given.items():
             setattr(self, name, value)
 
@@ -48,33 +51,46 @@ class Group(Module):
         if name not in self._known:
             raise of_assignment(self, name, self._known)
         if name not in STATIC and _is_numeric(value):
-            set_zero(self, name, value)
+            set_zero("the group", self, name, value)
             value = as_numbers("the group", name, value, {name: len(value)} if isinstance(value, (list, tuple)) else {})
         super().__setattr__(name, value)
+
+    @property
+    def _optional(self):
+        return self._of_optimizer._optional
 
     def matches(self, path):
         return matches(path, as_patterns("the group", self.params))
 
 
-def set_zero(holder, name, value):
-    """Stores whether a number is 0 in the Python code."""
-    others = tuple(each for each in holder._zeros if each != name)
-    zeros = others + (name,) if is_zero(value) else others
-    if zeros != holder._zeros:
-        object.__setattr__(holder, "_zeros", zeros)
+def set_zero(what, holder, name, value, is_made=True):
+    """Stores whether an optional number is 0 in the Python code. Whether a momentum is decides which states there are: it stays."""
+    if name not in holder._optional:
+        return
+    if name != "momentum" or not is_made:
+        _keep_zeros(holder, [*(each for each in holder._zeros if each != name), *([name] if is_zero(value) else [])])
+    elif name in holder._zeros and not is_zero(value):
+        raise errors.ValueError.with_hint(f"{what}: momentum was 0 when the optimizer was made, which has no state for it",
+                                          "pass momentum= to the class; momentum=plait.tensor(0.0) may be set to another number later")
 
 
-def groups_from(name, given, numbers, options, lengths, paths):
+def _keep_zeros(holder, names):
+    if tuple(names) != holder._zeros:
+        object.__setattr__(holder, "_zeros", tuple(names))
+
+
+def groups_from(optimizer, given, paths):
     """The groups of an optimizer, checked."""
+    name, numbers = type(optimizer).__name__, optimizer._numbers
     if not isinstance(given, (list, tuple)):
         raise errors.TypeError.with_hint(f"{name}: groups is {in_words(given)}, expected a list", _EXAMPLE)
     made = []
     for i, each in enumerate(given):
         what = f"{name}: groups[{i}]"
-        expect_group(what, each, (*numbers, *options), paths)
+        expect_group(what, each, (*numbers, *optimizer._options), paths)
         for option in each.keys() & set(numbers):
-            as_numbers(what, option, each[option], lengths)
-        made.append(Group({**each, "params": each["params"] if isinstance(each["params"], str) else tuple(each["params"])}))
+            as_numbers(what, option, each[option], optimizer._lengths)
+        made.append(Group({**each, "params": each["params"] if isinstance(each["params"], str) else tuple(each["params"])}, optimizer))
     group_of(name, made, paths)
     return made
 

@@ -24,7 +24,7 @@ class Muon(GroupedOptimizer):
 
     _numbers = ("lr", "weight_decay", "momentum", "ns_coefficients", "eps")
     _options = ("nesterov", "ns_steps", "adjust_lr_fn", "ns_dtype", "maximize")
-    _states, _is_real, _optional = ("momentum_buffer",), True, ("weight_decay",)
+    _states, _is_real, _optional = ("momentum_buffer",), True, ()
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-7,
                  ns_steps=5, adjust_lr_fn=None, *, ns_dtype=_core.bf16, maximize=False, groups=(), **accepted):
@@ -45,14 +45,13 @@ class Muon(GroupedOptimizer):
 
     def _of_step(self, n, steps):
         n.new = 1 - n.momentum
-        n.left = None if n.weight_decay is None else 1 - n.lr * n.weight_decay
+        n.left = 1 - n.lr * n.weight_decay
 
     def _formula(self, n, value, gradient, buffer):
         buffer = buffer + n.new * (gradient - buffer)
         way = gradient + n.momentum * (buffer - gradient) if n.nesterov else buffer
         way = _core.astype(_orthogonalised(way, n), value.dtype)
-        value = value if n.left is None else value * n.left
-        return [value - n.lr * _RATES[n.adjust_lr_fn or "original"](*value.shape) * way, buffer]
+        return [value * n.left - n.lr * _RATES[n.adjust_lr_fn or "original"](*value.shape) * way, buffer]
 
 
 def _orthogonalised(matrix, n):

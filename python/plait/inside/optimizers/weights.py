@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.trees.buffers import FROZEN, of_structure as buffers_of
+from plait.inside.trees.buffers import FROZEN, expect_frozen_at_all_places, of_structure as buffers_of
 from plait.inside.trees.given import expect_tree
 from plait.inside.trees.module import modules_in
 from plait.inside.trees.patterns import expect_distinct
@@ -36,6 +36,7 @@ class Weights:
         self._leaves, self._structure = flatten(map_tree(asarray, model))
         expect_distinct(name, self._structure.paths)
         buffers = buffers_of(self._structure)
+        expect_frozen_at_all_places(name, self._leaves, self._structure, buffers)
         self._is_trained = [not is_buffer and is_inexact(leaf) for leaf, is_buffer in zip(self._leaves, buffers)]
         self._once = Distinct(list(zip(self._structure.paths, self._leaves, self._is_trained)), list(zip(map(id, self._leaves), self._is_trained)))
         self.values = {path: leaf for path, leaf, is_trained in self._once.values if is_trained}

@@ -90,7 +90,7 @@ def script(function):
     if "__plait__" in code.co_freevars:
         return function
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise errors.TypeError(f"script: {function.__qualname__} is async, at {code.co_filename}:{code.co_firstlineno}\n  hint: script the "
+        raise errors.TypeError(f"script: {code.co_filename}:{code.co_firstlineno}: {function.__qualname__} is async\n  hint: script the "
                                "functions that it calls")
     found = _find(_tree_of(code, function.__globals__), code)
     if found is None:

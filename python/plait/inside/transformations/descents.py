@@ -285,6 +285,9 @@ class _fromage_step(PerWeight):  # noqa: N801
         return (n.factor - 1.0) * weight - n.learning_rate * n.factor * update
 
 
+_fromage_step.__name__ = "fromage"
+
+
 def fromage(learning_rate, min_norm=1e-6):
     """Fromage: steps in proportion to the norm of each weight.
 

@@ -103,6 +103,9 @@ class _scale_by_shape(PerWeight):  # noqa: N801
         return math.sqrt(max(rows, columns)) * n.consistent_rms * update
 
 
+_scale_by_shape.__name__ = "muon"
+
+
 def muon(learning_rate, ns_coeffs=(3.4445, -4.775, 2.0315), ns_steps=5, beta=0.95, eps=1e-8, weight_decay=0.0, weight_decay_mask=None,
          mu_dtype=None, *, nesterov=True, adaptive=False, preconditioning="frobenius", adam_b1=0.9, adam_b2=0.999, adam_eps_root=0.0,
          adam_weight_decay=0.0, adam_learning_rate=None, consistent_rms=None):

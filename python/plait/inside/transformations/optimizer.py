@@ -11,9 +11,16 @@ from plait.inside.trees.sharing import Distinct, apart, distinct
 from plait.tree import flatten
 
 
-def _applied(weight, update):
+def _applied(path, weight, update):
+    if tuple(update.shape) != tuple(weight.shape) or (update.dtype.kind == "complex") > (weight.dtype.kind == "complex"):
+        raise errors.ValueError.with_hint(f"optim.apply_updates: {path or 'the tree'} is {_type(weight)}, but its update is {_type(update)}",
+                                          "a transformation returns updates of the shapes of the weights")
     dtype = wide(weight.dtype)
     return _core.astype(_core.astype(weight, dtype) + _core.astype(update, dtype), weight.dtype)
+
+
+def _type(x):
+    return f"{x.dtype.name}{list(x.shape)}"
 
 
 def apply_updates(params, updates):
@@ -23,7 +30,8 @@ def apply_updates(params, updates):
     {'w': [1.5 1.5] : f32[2]}
     """
     columns = Columns("optim.apply_updates", params)
-    once = Distinct(zip(columns.leaves, columns.of("the tree of updates", updates)), list(map(id, columns.leaves)))  # a tied weight is updated once
+    rows = zip(columns.paths, columns.leaves, columns.of("the tree of updates", updates))
+    once = Distinct(rows, list(map(id, columns.leaves)))  # a tied weight is updated once
     made = dict(zip(columns.paths, once.spread([_applied(*row) for row in once.values])))
     leaves, structure = flatten(params)
     return structure.unflatten([made.get(path, leaf) for path, leaf in zip(structure.paths, leaves)])

@@ -255,6 +255,9 @@ class _scale_by_dog(_Learning):  # noqa: N801
                                                                                          sum_sq_norm_grads=total, init_params=state.init_params)
 
 
+_scale_by_dog.__name__ = "dog"
+
+
 def _decayed(weight_decay, mask):
     return identity() if weight_decay is None else add_decayed_weights(weight_decay, mask)
 
@@ -288,6 +291,9 @@ class _scale_by_dowg(_Learning):  # noqa: N801
         rate = distance / (_core.sqrt(total) + n["eps"])
         return self._map(lambda each, rate: rate * each, updates, numbers=(rate,)), State(count=state.count + 1, weighted_sq_norm_grads=total,
                                                                                          estim_sq_dist=distance, init_params=state.init_params)
+
+
+_scale_by_dowg.__name__ = "dowg"
 
 
 def dowg(learning_rate=1.0, init_estim_sq_dist=None, eps=1e-4, weight_decay=None, mask=None):

@@ -12,7 +12,7 @@ from plait.inside.arrays.items import Item
 from plait.inside.folder import FOLDER
 from plait.inside.settings.scopes import Scope
 from plait.inside.transforms.applied import is_tree
-from plait.inside.trees.buffers import of_structure as _buffers
+from plait.inside.trees.buffers import expect_frozen_at_all_places, of_structure as _buffers
 from plait.inside.trees.given import Handed, expect_tree
 from plait.inside.trees.module import holds_module
 from plait.inside.trees.roles import mark_gradients
@@ -269,6 +269,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
                 leaves, structure = _tensors(_with_floats(arguments[place]))
                 _expect_differentiable(arguments[place], structure, place, allow_int)
                 buffers = _buffers(structure)
+                expect_frozen_at_all_places("grad", leaves, structure, buffers)
                 for leaf, path, is_buffer in zip(leaves, structure.paths, buffers):
                     if not is_buffer:
                         _core._check_argument(leaf, path, place, holomorphic, allow_int)

@@ -118,6 +118,19 @@ def of_structure(structure, marks=(MARK, FROZEN)):
     return [_is_below(marked, path) for path in structure.paths]
 
 
+def expect_frozen_at_all_places(what, leaves, structure, left_out):
+    """ValueError if a tensor of a tree is frozen at one of its places and trained at another: the two would come apart. `left_out` says
+    which leaves are not trained."""
+    if not any(left_out):
+        return
+    frozen = {id(leaf): path for leaf, path, is_frozen in zip(leaves, structure.paths, of_structure(structure, (FROZEN,))) if is_frozen}
+    for leaf, path, is_left_out in zip(leaves, structure.paths, left_out):
+        if id(leaf) in frozen and not is_left_out:
+            raise errors.ValueError.with_hint(
+                f"{what}: {frozen[id(leaf)]} is frozen, but the same tensor is trained at {path}",
+                f"tie weights before you freeze them, or plait.nn.freeze(model, {path!r}), which freezes both; a copy, x.copy(), is another weight")
+
+
 def _is_below(marked, path):
     while path and path not in marked:
         path = path.rpartition(".")[0]

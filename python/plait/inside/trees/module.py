@@ -44,6 +44,8 @@ class Module:
             cls.__call__ = _call_of_forward
         if cls.__dict__.get("__annotations__") and "__init__" not in cls.__dict__:
             dataclasses.dataclass(cls, repr=False, eq=False)
+            if cls.__module__.startswith("plait."):  # lines of the package are in its files, for the locations of errors
+                cls.__init__.__code__ = cls.__init__.__code__.replace(co_filename=__file__)
 
     __setattr__ = set_attribute
     __delattr__ = delete_attribute
@@ -137,7 +139,7 @@ def _call_of_forward(self, *arguments, **named):
     raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, but no __call__", "name it __call__ instead of forward")
 
 
-_NOT_SHOWN = ("_buffers", FROZEN, "_keys")
+_NOT_SHOWN = ("_buffers", FROZEN, "_keys", "_zeros", "_of_optimizer")
 
 
 def _shown_name(module, name):
