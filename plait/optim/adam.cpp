@@ -21,7 +21,7 @@ Tensor adam_formula(const WeightNumbers& n, const Tensor& given, const Tensor& g
   const auto [value, gradient] = with_decay(n, given, given_gradient);
   average(n, gradient, states[0], states[1]);
   if (states.size() == 3) states[2] = maximum(states[2], states[1]);
-  const Tensor scale = sqrt(states.back()) / n["square_scale"] + n["eps"];
+  const Tensor scale = sqrt(states.back()) * n["square_scale"] + n["eps"];
   return value - n["step_size"] * states[0] / scale;
 }
 
@@ -52,7 +52,7 @@ OptimizerRule::Names adam_states(const WeightNumbers&, const Tensor&) {
 void add_moments(Tensors& n, const Tensor& steps) {
   n["first_bias"] = 1. - power(n["beta1"], steps);
   n["second_bias"] = 1. - power(n["beta2"], steps);
-  n["square_scale"] = sqrt(n["second_bias"]);
+  n["square_scale"] = rsqrt(n["second_bias"]);
   add_left(n);
 }
 

@@ -231,11 +231,12 @@ TEST(ComputedWeights, TheSpectralNormIs1) {
   EXPECT_NEAR(linalg::svdvals(weight)[0].item<double>(), 1, 1e-9);
 }
 
-TEST(ComputedWeights, CallsThatAreNotConstImproveTheEstimateInTraining) {
+TEST(ComputedWeights, CallsImproveTheEstimateInTraining) {
   auto layer = nn::spectral_norm(random::key(5), nn::Linear::init(kKey, 60, 40));
   const auto u = [&]() -> Tensor { return layer.parametrizations.weight.vectors->u; };
   const Tensor x = draw(1, {3, 60}), before = u();
-  const Tensor expected = std::as_const(layer)(x);
+  auto copy = layer;
+  const Tensor expected = copy(x);
   EXPECT_EQ(difference(u(), before), 0);
   EXPECT_EQ(difference(layer(x), expected), 0);
   EXPECT_GT(difference(u(), before), 0);
@@ -265,8 +266,8 @@ TEST(ComputedWeights, UnderTransforms) {
       difference(gradient.parametrizations.weight.original, same.parametrizations.weight.original),
       1e-5);
   EXPECT_GT(greatest(gradient.parametrizations.weight.original), 1e-3);
-  const auto again = grad(
-      remat([](const Layer& model, const Tensor& at) { return sum(sin(model(at))); }))(layer, x);
+  const auto again =
+      grad(remat([](Layer model, const Tensor& at) { return sum(sin(model(at))); }))(layer, x);
   EXPECT_LT(
       difference(gradient.parametrizations.weight.original, again.parametrizations.weight.original),
       1e-5);

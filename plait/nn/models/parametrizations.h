@@ -72,7 +72,8 @@ Tensor value_in_const(const Computed& computed) {
 }
 
 // A layer whose weight is computed. A Computed has `value()`, the weight, and `next()`, what takes
-// its place when the layer is called. ValueError if that would change a const layer.
+// its place when the layer is called; a const layer uses `value()` alone. ValueError, of the
+// spectral norm, if that would lose a change.
 template <class Layer, class Computed>
 struct Parametrized : Layer {
   struct Parametrizations {

@@ -56,7 +56,7 @@ Tensor nadam_formula(const WeightNumbers& n, const Tensor& given, const Tensor& 
   const Tensor of_gradient = astype(rate * (1. - mu) / (1. - product), value.dtype());
   const Tensor of_mean = astype(rate * next_mu / (1. - product * next_mu), value.dtype());
   return value - (of_gradient * gradient + of_mean * states[0]) /
-                     (sqrt(states[1]) / n["square_scale"] + n["eps"]);
+                     (sqrt(states[1]) * n["square_scale"] + n["eps"]);
 }
 const OptimizerRule kNadam{.name = "optim::NAdam",
                            .scalar_states = {"mu_product"},
@@ -93,7 +93,7 @@ const OptimizerRule kRadam{.name = "optim::RAdam",
 
 void sparse_at_step(Tensors& n, const Tensor& steps) {
   add_moments(n, steps);
-  n["step_size"] = n["lr"] * n["square_scale"] / n["first_bias"];
+  n["step_size"] = n["lr"] * sqrt(n["second_bias"]) / n["first_bias"];
 }
 Tensor sparse_formula(const WeightNumbers& n, const Tensor& value, const Tensor& gradient,
                       std::span<Tensor> states) {

@@ -265,5 +265,6 @@ template void walk(optim::Tensors& tree, TreeVisitor& visitor);
 template void walk(std::map<std::string, optim::Tensors>& tree, TreeVisitor& visitor);
 template void walk(std::vector<optim::GroupState>& tree, TreeVisitor& visitor);
 template void walk(optim::Options& tree, TreeVisitor& visitor);
+template void walk(optim::TreeNumber& tree, TreeVisitor& visitor);
 template void walk(optim::TreeNumbers& tree, TreeVisitor& visitor);
 }  // namespace plait::trees

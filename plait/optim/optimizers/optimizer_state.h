@@ -115,6 +115,7 @@ extern template void walk(optim::Tensors& tree, TreeVisitor& visitor);
 extern template void walk(std::map<std::string, optim::Tensors>& tree, TreeVisitor& visitor);
 extern template void walk(std::vector<optim::GroupState>& tree, TreeVisitor& visitor);
 extern template void walk(optim::Options& tree, TreeVisitor& visitor);
+extern template void walk(optim::TreeNumber& tree, TreeVisitor& visitor);
 extern template void walk(optim::TreeNumbers& tree, TreeVisitor& visitor);
 }  // namespace plait::trees
 

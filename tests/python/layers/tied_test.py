@@ -138,6 +138,17 @@ class Frozen(unittest.TestCase):
         student, teacher = pl.grad(lambda student, teacher: loss(student) - loss(teacher), argnums=(0, 1))(apart, nn.freeze(apart, "embed.*"))
         self.assertEqual((len(nn.state(student)), len(nn.state(teacher))), (3, 2))
 
+    def test_adapters_of_tied_weights(self):
+        with self.assertRaisesRegex(pl.ValueError, "nn.lora: head has a tensor that is trained at embed.weight, too"):
+            nn.lora(Tied(), "head", rank=2)
+        model = nn.lora(nn.freeze(Tied(), "embed.weight"), "head", rank=2)
+        loss_of = lambda model: pl.sum(pl.square(model(pl.tensor([1, 2]))))  # noqa: E731
+        optimizer = pl.optim.SGD(model, lr=0.1)
+        trained, optimizer = optimizer.update(model, pl.grad(loss_of)(model))
+        self.assertIs(trained.embed.weight, model.embed.weight)
+        self.assertIs(trained.head.base.weight, model.embed.weight)
+        self.assertFalse(np.array_equal(trained.head.lora_B, model.head.lora_B))
+
 
 class Assignments(unittest.TestCase):
     def test_lost_ones_are_refused(self):

@@ -1,13 +1,13 @@
 """Low-rank adapters of Linear layers."""
 
-from plait import _core
+from plait import _core, errors
 from plait.inside.layers.checks import probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.models.quantized import QuantizedLinear
 from plait.inside.models.replaced import replaced
 from plait.inside.layers.first_weights import drawn, uniform_weights
-from plait.inside.trees.buffers import Buffer
+from plait.inside.trees.buffers import Buffer, of_structure
 from plait.inside.trees.module import Module, copy_of
 
 
@@ -76,13 +76,25 @@ def lora(model, pattern="*", rank=8, alpha=None, dropout=0.0, *, key=None):
     >>> [type(layer).__name__ for layer in model if isinstance(layer, plait.Module)]
     ['LoRALinear', 'Linear']
     """
-    state = [drawn(key)]
+    state, bases = [drawn(key)], {}
 
-    def make(layer, _):
+    def make(layer, path):
         state[0], own = _core.random.split_key(state[0], 2)
+        bases.update({id(leaf): path for leaf in _core._flatten(layer)[0]})
         return LoRALinear.from_linear(layer, rank, alpha, dropout, key=own)
 
-    return replaced("nn.lora", model, (Linear, QuantizedLinear), make, pattern, closed=(LoRALinear,))
+    adapted = replaced("nn.lora", model, (Linear, QuantizedLinear), make, pattern, closed=(LoRALinear,))
+    _expect_not_trained(adapted, bases)
+    return adapted
+
+
+def _expect_not_trained(model, bases):
+    """ValueError if a tensor of a base, of which `bases` says where it is, is trained at another place: the two would come apart."""
+    leaves, structure = _core._flatten(model)
+    for leaf, path, is_buffer in zip(leaves, structure.paths, of_structure(structure)):
+        if id(leaf) in bases and not is_buffer:
+            raise errors.ValueError.with_hint(f"nn.lora: {bases[id(leaf)]} has a tensor that is trained at {path}, too",
+                                              f"freeze it first: plait.nn.freeze(model, {path!r})")
 
 
 def merge_lora(model):

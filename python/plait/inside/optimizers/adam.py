@@ -52,13 +52,13 @@ class Adam(WithMoments):
 
     def _of_step(self, n, steps):
         super()._of_step(n, steps)
-        n.step_size, n.square_scale = n.lr / n.first_bias, _core.sqrt(n.second_bias)
+        n.step_size, n.square_scale = n.lr / n.first_bias, _core.rsqrt(n.second_bias)
 
     def _formula(self, n, value, gradient, mean, square, *greatest):
         value, gradient = self._with_decay(n, value, gradient, n.decoupled_weight_decay)
         mean, square = self._moments(n, gradient, mean, square)
         greatest = [_core.maximum(each, square) for each in greatest]
-        scale = _core.sqrt(greatest[0] if greatest else square) / n.square_scale + n.eps
+        scale = _core.sqrt(greatest[0] if greatest else square) * n.square_scale + n.eps
         return [value - n.step_size * mean / scale, mean, square, *greatest]
 
 

@@ -53,7 +53,7 @@ class NAdam(WithMoments):
     def _of_step(self, n, steps):
         super()._of_step(n, steps)
         n.mu, n.next_mu = (n.betas[0] * (1 - 0.5 * 0.96 ** (at * n.momentum_decay)) for at in (steps, steps + 1))
-        n.exact_lr, n.square_scale = n.lr, _core.sqrt(n.second_bias)
+        n.exact_lr, n.square_scale = n.lr, _core.rsqrt(n.second_bias)
 
     def _formula(self, n, value, gradient, mean, square, product):
         value, gradient = self._with_decay(n, value, gradient, n.decoupled_weight_decay)
@@ -61,7 +61,7 @@ class NAdam(WithMoments):
         product = product * n.mu
         of_gradient = _core.astype(n.exact_lr * (1 - n.mu) / (1 - product), value.dtype)
         of_mean = _core.astype(n.exact_lr * n.next_mu / (1 - product * n.next_mu), value.dtype)
-        return [value - (of_gradient * gradient + of_mean * mean) / (_core.sqrt(square) / n.square_scale + n.eps), mean, square, product]
+        return [value - (of_gradient * gradient + of_mean * mean) / (_core.sqrt(square) * n.square_scale + n.eps), mean, square, product]
 
 
 class RAdam(WithMoments):
