@@ -42,8 +42,8 @@ class AveragedModel(Module):
     def update(self, model):
         """The average after one more model."""
         before, (leaves, structure) = flatten(self.model)[0], flatten(map_tree(asarray, model))
-        shapes = [[tuple(each.shape) for each in side] for side in (before, leaves)]
-        if shapes[0] != shapes[1]:
+        kinds = [[(tuple(each.shape), each.dtype.kind == "complex") for each in side] for side in (before, leaves)]
+        if kinds[0] != kinds[1]:
             raise errors.ValueError.with_hint(f"{type(self).__name__}: the model is not like the averaged one",
                                               f"make another average for it: {type(self).__name__}(model)")
         are_averaged = [is_inexact(leaf) and (self.use_buffers or not is_buffer) for leaf, is_buffer in zip(leaves, buffers_of(structure))]
