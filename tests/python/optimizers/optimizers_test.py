@@ -359,6 +359,21 @@ class Net(pl.Module):
         self.statistics = pl.nn.Buffer(statistics)
 
 
+class Memory(unittest.TestCase):
+    def test_donated_weights_and_states_are_overwritten(self):
+        for make in (pl.optim.AdamW, functools.partial(pl.optim.AdamW, amsgrad=True), functools.partial(pl.optim.SGD, momentum=0.9), pl.optim.RMSprop):
+            with self.subTest(make):
+                weights, gradients = ([pl.random.normal(pl.random.key(i), shape) for shape in ((256, 256), (64, 1024))] for i in range(2))
+                optimizer = make(weights, lr=0.1)
+                run = pl.jit(lambda weights, optimizer, gradients: optimizer.update(weights, gradients), donate=(0, 1))
+                for _ in range(3):
+                    weights, optimizer = run(weights, optimizer, gradients)
+                pl.reset_peak_memory()
+                before = pl.memory_statistics().live
+                weights, optimizer = run(weights, optimizer, gradients)
+                self.assertLess(pl.memory_statistics().peak - before, weights[0].nbytes // 4)
+
+
 class Averages(unittest.TestCase):
     def test_as_in_torch(self):
         values = np.random.default_rng(1).normal(size=(20, 2, 3))

@@ -20,19 +20,19 @@ bool same_place(const Affine& a, const Affine& b) {
   return same(a.offset, b.offset) && std::ranges::equal(a.strides, b.strides, kSame);
 }
 
-// Finds results of single-stage nests that are stored where an operand is loaded, and nowhere else.
+// Finds results of single-stage nests that are stored where an operand is loaded, and nowhere else:
+// all pairs, of which those are chosen whose operands may be overwritten in a run.
 std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel) {
   const Nest& nest = kernel.nest;
   const std::vector<uint32_t> stages = stages_of(nest);
   if (std::ranges::any_of(stages, [](uint32_t stage) { return stage > 0; })) return {};
   std::vector<PlannedKernel::Overwrite> found;
-  std::vector<bool> is_taken(nest.parameters.size());
   for (uint32_t r = 0; r < nest.results.size(); ++r) {
     const NestResult& result = nest.results[r];
     if (result.reduction != ir::Reduction::none) continue;
     for (uint32_t p = 0; p < nest.parameters.size(); ++p) {
       const uint32_t operand = kernel.parameters[p];
-      bool fits = !is_taken[p] && nest.parameters[p] == nest.values[result.value].dtype;
+      bool fits = nest.parameters[p] == nest.values[result.value].dtype;
       if (const auto& product = kernel.product) {
         fits = fits && p != product->parameter && operand != product->a && operand != product->b;
       }
@@ -40,10 +40,7 @@ std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel)
         if (value.kind != NestValue::Kind::load || value.parameter != p) continue;
         fits = fits && value.domains.empty() && same_place(value.place, result.place);
       }
-      if (!fits) continue;
-      is_taken[p] = true;
-      found.push_back({r, operand});
-      break;
+      if (fits) found.push_back({r, operand});
     }
   }
   return found;

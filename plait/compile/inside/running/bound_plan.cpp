@@ -97,10 +97,10 @@ class FramePlacer {
     for (const auto& overwrite : kernels_[kernel->kernel].overwrites) {
       if (overwrite.result != result) continue;
       const Register from = step.operands[overwrite.operand], to = step.results[result];
-      if (function_.registers[from].storage != Storage::frame) return false;
-      if (function_.spans[from].last != at || bytes_of(from) != bytes_of(to)) return false;
+      if (function_.registers[from].storage != Storage::frame) continue;
+      if (function_.spans[from].last != at || bytes_of(from) != bytes_of(to)) continue;
       const auto place = busy_.find({at, from});
-      if (place == busy_.end()) return false;
+      if (place == busy_.end()) continue;
       busy_.erase(place);
       bound_.offsets[to] = bound_.offsets[from];
       busy_.emplace(function_.spans[to].last, to);
