@@ -94,10 +94,11 @@ ROOMS = [
     PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies"], 120, "",
                {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"]}),
     PythonRoom("python/layers", ["special_layers", "module_database"], 240, "", {
-        "recurrent": ["recurrent"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
+        "recurrent": ["recurrent", "tied"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
         "adapters": ["adapters"], "quantized": ["quantized"], "replaced": ["quantized", "adapters"], "dropped": ["attention", "experts"],
-        "linear_cross_entropy": ["linear_cross_entropy"], "losses": ["losses"], "metrics": ["metrics"], "nn": ["init"],
-        "parametrizations": ["parametrizations"], "models": ["state"], "trees": ["state"], "transforms": ["state"]}),
+        "linear_cross_entropy": ["linear_cross_entropy"], "losses": ["losses"], "metrics": ["metrics", "said"], "nn": ["init"],
+        "parametrizations": ["parametrizations", "tied"], "models": ["state", "tied", "nn"], "trees": ["state", "buffers"],
+        "base": ["optimizers", "train_state", "state", "tied"], "transforms": ["state"]}),
     PythonRoom("python/optimizers", ["transformations", "optimizers", "torch"], 240, "", {
         "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
         "transformations": ["transformations", "optax"]}),

@@ -246,11 +246,10 @@ class ConfusionMatrix(Classification):
         predictions, targets, counts = self._decided(predictions, targets, mask)
         classes = self.counts.shape[-1]
         predictions, targets = (_core.astype(each, _core.i64) for each in (predictions, targets))
-        is_class = (predictions >= 0) & (predictions < classes) & (targets >= 0) & (targets < classes)
         place = targets * classes + predictions
         if self.task == "multilabel":
             place = place + 4 * _core.arange(self.num_classes)
-        place, counts = _core.reshape(_core.where(is_class, place, -1), (-1,)), _core.reshape(counts, (-1,))
+        place, counts = _core.reshape(place, (-1,)), _core.reshape(counts, (-1,))
         number = 4 * self.num_classes if self.task == "multilabel" else classes * classes
         return {"counts": _core.reshape(_occurrences(place, counts, number), self.counts.shape)}
 
