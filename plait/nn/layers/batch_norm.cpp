@@ -1,6 +1,5 @@
 #include "plait/nn/layers/batch_norm.h"
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -41,11 +40,9 @@ Tensor share_of_batch(const BatchNorm& layer, DType dtype) {
   return 1. / astype(*layer.num_batches_tracked, dtype);
 }
 
-constexpr std::string_view kStatistics = "the running statistics";
-
 void keep(std::optional<Buffer>& running, const Tensor& next) {
   if (!running) return;
-  expect_same_record(kStatistics, *running, next);
+  expect_same_record(kRunningStatistics, *running, next);
   running = next;
 }
 
@@ -61,11 +58,8 @@ void follow(std::optional<Buffer>& running, const Tensor& batch, const BatchNorm
 // A const layer cannot keep the statistics of a batch.
 void expect_no_statistics(const BatchNorm& layer) {
   const bool keeps = layer.running_mean || layer.running_var || layer.num_batches_tracked;
-  if (layer.training && keeps) refuse_const_layer(kStatistics);
+  if (layer.training && keeps) refuse_const_layer(kRunningStatistics);
 }
-
-// An empty batch has no statistics.
-bool is_empty(const Tensor& x) { return std::ranges::any_of(x.shape().dims(), is_same_as(Dim(0))); }
 
 // ---- Statistics over a named axis.
 
@@ -129,7 +123,7 @@ Tensor BatchNorm::operator()(const Tensor& x) {
   const BatchNormed normed = normed_batch(*this, x);
   if (!training) return normed.values;
   count_batch(*this);
-  if (is_empty(x)) return normed.values;
+  if (is_empty_batch(x)) return normed.values;
   if (momentum) {
     keep(running_mean, normed.running_mean);
     keep(running_var, normed.running_var);
@@ -190,7 +184,7 @@ Tensor SyncBatchNorm::operator()(const Tensor& x) {
   const Tensor numbers = astype(x, computed(x.dtype()));
   const auto [mean, var, count] = statistics_over(numbers, axis_name);
   count_batch(*this);
-  if (!is_empty(x)) {
+  if (!is_empty_batch(x)) {
     follow(running_mean, flatten(mean), *this);
     follow(running_var, flatten(var) * count / (count - 1), *this);
   }

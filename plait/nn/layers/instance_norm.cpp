@@ -26,8 +26,6 @@ Tensor batch_of(const Tensor& x) {
   return x.rank() == rank + 1 ? expand_dims(x, 0) : x;
 }
 
-bool is_empty(const Tensor& x) { return x.shape().element_count() == Dim(0); }
-
 template <size_t rank>
 void expect_variance(const Tensor& x) {
   const Shape space(x.shape().dims().last(rank));
@@ -52,7 +50,7 @@ Tensor normed(const InstanceNorm<rank>& layer, const Tensor& x) {
                                 .training = false,
                                 .eps = layer.eps})
                  .values;
-  } else if (is_empty(x)) {  // without statistics
+  } else if (is_empty_batch(x)) {  // without statistics
     values = batch_norm(batch, {.weight = weight, .bias = bias, .eps = layer.eps}).values;
   } else {
     expect_variance<rank>(x);
@@ -60,8 +58,6 @@ Tensor normed(const InstanceNorm<rank>& layer, const Tensor& x) {
   }
   return x.rank() == rank + 1 ? squeeze(values, 0) : values;
 }
-
-constexpr std::string_view kStatistics = "the running statistics";
 
 }  // namespace
 
@@ -86,20 +82,20 @@ InstanceNorm<rank> InstanceNorm<rank>::init(int64_t channels, const InstanceNorm
 template <size_t rank>
 Tensor InstanceNorm<rank>::operator()(const Tensor& x) {
   const Tensor values = normed(*this, x);
-  if (!training || !running_mean || !running_var || is_empty(x)) return values;
+  if (!training || !running_mean || !running_var || is_empty_batch(x)) return values;
   const Tensor batch = batch_of<rank>(x);
   std::vector<int64_t> space;
   for (size_t i = 2; i < batch.rank(); ++i) space.push_back(static_cast<int64_t>(i));
   const double share = momentum.value_or(0);
   const Tensor next_mean = moved_towards(*running_mean, mean(mean(batch, space), 0), share);
-  expect_same_record(kStatistics, *running_mean, next_mean);
+  expect_same_record(kRunningStatistics, *running_mean, next_mean);
   running_mean = next_mean;
   running_var = moved_towards(*running_var, mean(var(batch, space, 1), 0), share);
   return values;
 }
 template <size_t rank>
 Tensor InstanceNorm<rank>::operator()(const Tensor& x) const {
-  if (training && running_mean && running_var) refuse_const_layer(kStatistics);
+  if (training && running_mean && running_var) refuse_const_layer(kRunningStatistics);
   return normed(*this, x);
 }
 

@@ -10,6 +10,9 @@ namespace plait::optim {
 DType wide(DType dtype) { return dtype == DType::f64 || is_complex(dtype) ? dtype : DType::f32; }
 Tensor as_wide(const Tensor& x) { return astype(x, wide(x.dtype())); }
 Tensor squared(const Tensor& x) { return is_complex(x.dtype()) ? square(absolute(x)) : square(x); }
+Tensor filled(const Tensor& parameter, const Tensor& value) {
+  return zeros_like(parameter) + astype(value, parameter.dtype());
+}
 Tensor f64_of(double value) { return full({}, value, DType::f64); }
 
 bool StepNumbers::has(std::string_view name) const {

@@ -15,6 +15,8 @@ Tensor as_wide(const Tensor& x);
 // |x|², real.
 Tensor squared(const Tensor& x);
 Tensor f64_of(double value);  // f64[]
+// A tensor like the parameter with this value everywhere.
+Tensor filled(const Tensor& parameter, const Tensor& value);
 
 class StepNumbers {
  public:

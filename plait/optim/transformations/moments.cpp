@@ -68,10 +68,6 @@ void average(const StepNumbers& n, const Tensor& update, Kept kept) {
   kept[1] = n.mix("b2", kept[1], squared(update));
 }
 
-Tensor filled(const Tensor& parameter, const Tensor& value) {
-  return zeros_like(parameter) + astype(value, parameter.dtype());
-}
-
 }  // namespace
 
 Transformation scale_by_adam(const ScaleByAdamOptions& options) {

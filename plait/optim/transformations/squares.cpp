@@ -15,10 +15,6 @@ namespace {
 
 using Kept = std::span<Tensor>;
 
-Tensor filled(const Tensor& parameter, const Tensor& value) {
-  return zeros_like(parameter) + astype(value, parameter.dtype());
-}
-
 // 0 where the sum is 0.
 Tensor inverse_root(const Tensor& total, const Tensor& eps) {
   return where(total > 0., rsqrt(total + eps), zeros_like(total));

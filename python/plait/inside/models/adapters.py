@@ -7,7 +7,7 @@ from plait.inside.layers.linear import Linear
 from plait.inside.models.quantized import QuantizedLinear
 from plait.inside.models.replaced import replaced
 from plait.inside.layers.first_weights import drawn, uniform_weights
-from plait.inside.trees.buffers import Buffer, of_structure
+from plait.inside.trees.buffers import Buffer, of_structure, trained_among
 from plait.inside.trees.module import Module, copy_of
 
 
@@ -84,17 +84,11 @@ def lora(model, pattern="*", rank=8, alpha=None, dropout=0.0, *, key=None):
         return LoRALinear.from_linear(layer, rank, alpha, dropout, key=own)
 
     adapted = replaced("nn.lora", model, (Linear, QuantizedLinear), make, pattern, closed=(LoRALinear,))
-    _expect_not_trained(adapted, bases)
+    leaves, structure = _core._flatten(adapted)
+    for path, trained in trained_among(bases, leaves, structure, of_structure(structure)):
+        raise errors.ValueError.with_hint(f"nn.lora: {path} has a tensor that is trained at {trained}, too",
+                                          f"freeze it first: plait.nn.freeze(model, {trained!r})")
     return adapted
-
-
-def _expect_not_trained(model, bases):
-    """ValueError if a tensor of a base, of which `bases` says where it is, is trained at another place: the two would come apart."""
-    leaves, structure = _core._flatten(model)
-    for leaf, path, is_buffer in zip(leaves, structure.paths, of_structure(structure)):
-        if id(leaf) in bases and not is_buffer:
-            raise errors.ValueError.with_hint(f"nn.lora: {bases[id(leaf)]} has a tensor that is trained at {path}, too",
-                                              f"freeze it first: plait.nn.freeze(model, {path!r})")
 
 
 def merge_lora(model):

@@ -124,11 +124,17 @@ def expect_frozen_at_all_places(what, leaves, structure, left_out):
     if not any(left_out):
         return
     frozen = {id(leaf): path for leaf, path, is_frozen in zip(leaves, structure.paths, of_structure(structure, (FROZEN,))) if is_frozen}
+    for path, trained in trained_among(frozen, leaves, structure, left_out):
+        raise errors.ValueError.with_hint(
+            f"{what}: {path} is frozen, but the same tensor is trained at {trained}",
+            f"tie weights before you freeze them, or plait.nn.freeze(model, {trained!r}), which freezes both; a copy, x.copy(), is another weight")
+
+
+def trained_among(places, leaves, structure, left_out):
+    """The place of each tensor in `places`, a dict from the ids of tensors, that a tree trains, and where it does so."""
     for leaf, path, is_left_out in zip(leaves, structure.paths, left_out):
-        if id(leaf) in frozen and not is_left_out:
-            raise errors.ValueError.with_hint(
-                f"{what}: {frozen[id(leaf)]} is frozen, but the same tensor is trained at {path}",
-                f"tie weights before you freeze them, or plait.nn.freeze(model, {path!r}), which freezes both; a copy, x.copy(), is another weight")
+        if id(leaf) in places and not is_left_out:
+            yield places[id(leaf)], path
 
 
 def _is_below(marked, path):
