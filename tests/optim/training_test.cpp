@@ -1,4 +1,4 @@
-// What belongs to a training run: slices of a batch, averages, clipped gradients, and its state.
+// Training runs: slices of a batch, averages, clipped gradients, and the state of a run.
 #include <cmath>
 
 #include <gtest/gtest.h>
