@@ -115,6 +115,14 @@ class States(unittest.TestCase):
         self.assertGreater(count, 80)
 
 
+class Rates(unittest.TestCase):
+    def test_the_rate_of_an_optimizer_is_its_own(self):
+        model, tx = model_of(), optim.chain(optim.clip(1.0), optim.sgd(0.1))
+        one, other = optim.Optimizer(tx, model), optim.Optimizer(tx, model)
+        one.lr = 0.25
+        self.assertEqual([float(each) for each in (one.lr, other.lr, tx.learning_rate)], [0.25, 0.1, 0.1])
+
+
 class Groups(unittest.TestCase):
     def test_patterns(self):
         model = model_of()
