@@ -5,25 +5,13 @@
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/byte_order.h"
+#include "plait/io/inside/element_bytes.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/npy_array.h"
 #include "plait/io/inside/npy_header.h"
 
 namespace plait {
 namespace {
-
-void check_booleans(const Array& array, size_t data_begin) {
-  if (!is_boolean(array.dtype())) return;
-  const auto bytes = bytes_of(array);
-  const auto is_neither = [](std::byte byte) { return byte > std::byte{1}; };
-  std::byte seen{0};
-  for (const std::byte byte : bytes) seen |= byte;
-  if (!is_neither(seen)) return;
-  const auto at = std::ranges::find_if(bytes, is_neither);
-  throw ParseError("byte {}: {} is not a bool, which is 0 or 1",
-                   data_begin + static_cast<size_t>(at - bytes.begin()),
-                   static_cast<unsigned>(*at));
-}
 
 // `raw` has the elements as a flat array, in the order of the file.
 Array arranged(const NpyHeader& header, Array raw) {
@@ -34,21 +22,6 @@ Array arranged(const NpyHeader& header, Array raw) {
   if (!raw.is_writable()) raw = raw.copy();
   reverse_byte_order(raw);
   return raw;
-}
-
-bool is_aligned(const std::byte* data, DType dtype) {
-  const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(size_of(dtype), 8));
-  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
-}
-
-// Copies bytes, since the elements may be unaligned here.
-Array copied(DType dtype, int64_t elements, std::span<const std::byte> bytes) {
-  Array result = Array::empty(dtype, {elements});
-  const Layout row = Layout::contiguous({static_cast<int64_t>(bytes.size())});
-  Array target(DType::u8, row, result.buffer());
-  copy_elements(Array::borrow(DType::u8, row, bytes.data(), static_cast<int64_t>(bytes.size()), {}),
-                target);
-  return result;
 }
 
 NpyHeader header_of(std::span<const std::byte> file) {
@@ -77,11 +50,8 @@ Array npy_array(std::span<const std::byte> file, std::shared_ptr<const void> own
   const NpyHeader header = header_of(file);
   const auto data = file.subspan(header.data_begin);
   const int64_t elements = header.data_bytes / size_of(header.dtype);
-  if (owner && data.size() >= kWorthMapping && is_aligned(data.data(), header.dtype)) {
-    return arranged(header, Array::borrow(header.dtype, Layout::contiguous({elements}), data.data(),
-                                          header.data_bytes, [owner = std::move(owner)] {}));
-  }
-  return arranged(header, copied(header.dtype, elements, data));
+  if (data.size() < kWorthMapping) owner = nullptr;
+  return arranged(header, array_of_bytes(header.dtype, {elements}, data, std::move(owner)));
 }
 
 Array npy_array(Inflater& inflater, uint64_t bytes) {

@@ -1,0 +1,1 @@
+"""The readers and writers of plait.io."""

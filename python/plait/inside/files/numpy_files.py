@@ -1,0 +1,66 @@
+"""NumPy's files, and those of MNIST."""
+
+from plait import _core
+from plait.inside.files.file_arguments import path_of, tensor_of, tensors_of
+
+
+def load_npy(path):
+    """The tensor of a .npy file. A large one is not copied: its pages are read when they are first used.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.arange(3))
+    ...     plait.io.load_npy(f"{folder}/x.npy")
+    [0 1 2] : i64[3]
+    """
+    return _core._load_npy(path_of("load_npy", path))
+
+
+def save_npy(path, x):
+    """Writes a tensor to a .npy file, as numpy.save does. The file is replaced atomically.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plait.io.save_npy(f"{folder}/x.npy", plait.ones((2, 2)))
+    ...     np.load(f"{folder}/x.npy").shape
+    (2, 2)
+    """
+    _core._save_npy(path_of("save_npy", path), tensor_of("save_npy", x))
+
+
+def load_npz(path):
+    """The tensors of a .npz file, {name: tensor}.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/both.npz", x=np.ones(2), y=np.arange(3))
+    ...     plait.io.load_npz(f"{folder}/both.npz")
+    {'x': [1. 1.] : f64[2], 'y': [0 1 2] : i64[3]}
+    """
+    return _core._load_npz(path_of("load_npz", path))
+
+
+def save_npz(path, tensors, *, compressed=False):
+    """Writes a dict of tensors by name, such as the state of a model, to a .npz file. The file is replaced atomically.
+
+    >>> import tempfile
+    >>> model = plait.nn.Linear(2, 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plait.io.save_npz(f"{folder}/model.npz", plait.nn.state(model), compressed=True)
+    ...     sorted(np.load(f"{folder}/model.npz"))
+    ['bias', 'weight']
+    """
+    _core._save_npz(path_of("save_npz", path), tensors_of("save_npz", tensors), bool(compressed))
+
+
+def load_idx(path):
+    """The tensor of an IDX file, the format of MNIST and Fashion-MNIST, compressed with gzip or not.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/labels", "wb") as file:
+    ...         _ = file.write(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
+    ...     plait.io.load_idx(f"{folder}/labels")
+    [7 2 1] : u8[3]
+    """
+    return _core._load_idx(path_of("load_idx", path))

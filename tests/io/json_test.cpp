@@ -1,0 +1,64 @@
+#include "plait/io/inside/json.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+
+namespace plait {
+namespace {
+
+std::string error_of(std::string_view text) {
+  return message_of<ParseError>([&] { Json::parse(text); });
+}
+
+TEST(Json, IsReadAndWritten) {
+  const std::string_view text =
+      R"({"b":[1,-2,0.5,true,null],"a":{"é\n":"\"\\\u0001"},"":[],"c":{}})";
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json.text(), text);
+  EXPECT_EQ(Json::parse(json.text()), json);
+  EXPECT_EQ(json.at("b").as<Json::List>("b")[1].as<int64_t>("b[1]"), -2);
+  EXPECT_EQ(json.at("b").as<Json::List>("b")[0].number("b[0]"), 1);
+  EXPECT_EQ(json.find("d"), nullptr);
+  EXPECT_EQ(Json::parse(R"("\ud83d\ude00")").as<std::string>(""), "😀");
+}
+
+TEST(Json, NumbersBeyondIntegersAreFloats) {
+  EXPECT_EQ(Json::parse("9223372036854775807").as<int64_t>("it"), INT64_MAX);
+  EXPECT_EQ(Json::parse("9223372036854775808").number("it"), 9223372036854775808.);
+  expect_contains(message_of<ParseError>([] { Json::parse("-0").as<int64_t>("it"); }),
+                  {"it is a number"});
+  EXPECT_EQ(Json::parse("-9223372036854775808").as<int64_t>("it"), INT64_MIN);
+  EXPECT_EQ(Json::parse("1e3").number("it"), 1000);
+  EXPECT_EQ(Json::parse("-0").number("it"), 0);
+  EXPECT_EQ(Json::parse("-0").text(), "-0");
+}
+
+TEST(Json, WhatIsMalformedIsRefused) {
+  for (const std::string_view text :
+       {"", "{", "[1,]", "{\"a\":1,}", "nul", "01", "NaN", "\"\x80\"", "\"\\ud800\"", "\"a", "1 2",
+        "'a'", "[1 2]", "{1:2}", "1e999", "\"\n\"", "\xef\xbb\xbf{}"}) {
+    EXPECT_FALSE(error_of(text).empty()) << text;
+  }
+  expect_contains(error_of("[1, x]"), {"byte 4"});
+  expect_contains(error_of({"{}\0 ", 4}), {"byte 2: a zero byte"});
+  expect_contains(error_of(R"({"a":1,"a":2})"), {"two members named \"a\""});
+  EXPECT_EQ(Json::parse(std::string(128, '[') + std::string(128, ']')).text().size(), 256);
+  expect_contains(error_of(std::string(1'000'000, '[')), {"more than 128 levels"});
+}
+
+TEST(Json, OtherTypesAreRefused) {
+  const Json json = Json::parse(R"({"a":"text","b":1.5})");
+  expect_contains(message_of<ParseError>([&] { json.at("a").as<int64_t>("a"); }),
+                  {"a is a string, expected an integer"});
+  expect_contains(message_of<ParseError>([&] { json.at("b").as<int64_t>("b"); }),
+                  {"b is a number, expected an integer"});
+  expect_contains(message_of<ParseError>([&] { json.at("a").number("a"); }),
+                  {"a is a string, expected a number"});
+  expect_contains(message_of<ParseError>([&] { json.at("c"); }), {"\"c\" is missing"});
+  expect_contains(message_of<ParseError>([&] { Json::parse("[]").at("c"); }),
+                  {"c is a list, expected an object"});
+}
+
+}  // namespace
+}  // namespace plait
