@@ -1,0 +1,31 @@
+#include "plait/data/sample_key.h"
+
+#include "plait/core/error.h"
+#include "plait/ops/inside/random/philox.h"
+
+namespace plait::data {
+
+KeyBits bits_of(const Tensor& key) {
+  const Array& array = key.array();
+  if (!is_key(array.dtype()) || array.element_count() != 1) {
+    throw TypeError("expected one key, not {}", key.type().text())
+        .hint("random::key(seed) creates one");
+  }
+  return array.contiguous().elements<KeyBits>()[0];
+}
+
+Tensor tensor_of(const KeyBits& key) { return Tensor(Array::of(key)); }
+
+KeyBits sample_key(uint64_t seed, int64_t epoch, int64_t index) {
+  return fold_in(fold_in(key_of_seed(seed), epoch), index);
+}
+
+KeyBits fold_in(const KeyBits& key, int64_t number) {
+  return folded_key(key, static_cast<uint64_t>(number));
+}
+
+KeyBits order_key(uint64_t seed, int64_t epoch) {
+  return child_key(folded_key(key_of_seed(seed), static_cast<uint64_t>(epoch)), 0);
+}
+
+}  // namespace plait::data

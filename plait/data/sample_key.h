@@ -1,0 +1,23 @@
+// Random keys of epochs and samples, without tensors.
+#pragma once
+
+#include <cstdint>
+
+#include "plait/core/numbers/element.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait::data {
+
+KeyBits bits_of(const Tensor& key);  // TypeError unless it is one key
+Tensor tensor_of(const KeyBits& key);
+
+// random::fold_in(random::fold_in(random::key(seed), epoch), index): the key of a sample, for what
+// is drawn for it. It does not depend on the order of the epoch, on threads or on ranks.
+KeyBits sample_key(uint64_t seed, int64_t epoch, int64_t index);
+// random::fold_in(key, number).
+KeyBits fold_in(const KeyBits& key, int64_t number);
+
+// A key for the order of an epoch, unrelated to those of its samples.
+KeyBits order_key(uint64_t seed, int64_t epoch);
+
+}  // namespace plait::data

@@ -1,0 +1,159 @@
+// The batches of a stream, which threads read in turns. Used by loader.h.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plait/data/loader_run.h"
+#include "plait/data/stream.h"
+
+namespace plait::data {
+
+// Threads take turns in the order of their numbers.
+class Turns {
+ public:
+  void wait_for(int64_t number);
+  void end();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t number_ = 0;
+};
+
+class Turn {
+ public:
+  Turn(Turns& turns, int64_t number) : turns_(turns) { turns_.wait_for(number); }
+  ~Turn() { turns_.end(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Turns& turns_;
+};
+
+Tensor key_of_place(uint64_t seed, int64_t epoch, int64_t place);
+
+template <class S, class Collate>
+class StreamRun final : public LoaderRun {
+ public:
+  using Parts = LoaderParts<S, Collate>;
+
+  StreamRun(std::shared_ptr<Parts> parts, const LoaderOptions& options, const LoaderState& state,
+            bool pads)
+      : parts_(std::move(parts)),
+        division_{options.batch_size, options.ranks, options.rank, options.drop_last},
+        seed_(state.seed),
+        epoch_(state.epoch),
+        place_(state.place),
+        position_(state.source),
+        pads_(pads) {}
+
+  int64_t count() const override { return kUnknownCount; }
+  int64_t epoch_size() const override { return -1; }
+
+  std::shared_ptr<void> make(int64_t piece) override {
+    std::optional<Group> group = read(piece);
+    if (!group) return nullptr;
+    const auto count = static_cast<int64_t>(group->raws.size());
+    auto made = std::make_shared<MadeBatch>();
+    made->step = {group->place, group->place + count + (group->failure ? 1 : 0)};
+    made->source = std::move(group->position);
+    made->failure = group->failure;
+    if (made->failure) return made;
+    const Places all{0, count}, share = EpochPlan(count, division_).share(all);
+    const BatchShape shape{share, pads_ ? division_.batch_size : share.count(), 0};
+    try {
+      made->value = made_batch<S>(parts_->collate, shape, pads_, [&](int64_t row, const auto& use) {
+        with_sample(*group, share.count() == 0 ? 0 : share.begin + row, use);
+      });
+    } catch (...) {
+      made->failure = std::current_exception();
+    }
+    return made;
+  }
+  MadeBatch join(int64_t, std::vector<MadePiece> pieces) override {
+    if (pieces[0].failure) return {.failure = pieces[0].failure};  // nothing was read
+    return std::move(*static_cast<MadeBatch*>(pieces[0].value.get()));
+  }
+
+ private:
+  // The samples that all ranks together read for a step.
+  struct Group {
+    int64_t place;  // of the first
+    std::vector<RawOf<S>> raws;
+    std::vector<int64_t> position;  // of the stream after them
+    std::exception_ptr failure;
+  };
+
+  std::optional<Group> read(int64_t number) {
+    const Turn turn(turns_, number);
+    if (has_ended_) return std::nullopt;
+    if (!is_begun_) {
+      has_ended_ = true;  // unless this succeeds
+      parts_->data.seek(position_);
+      has_ended_ = false;
+      is_begun_ = true;
+    }
+    Group group{.place = place_};
+    fill(group);
+    const bool is_empty = group.raws.empty() || (has_ended_ && division_.drop_last);
+    if (is_empty && !group.failure) return std::nullopt;
+    place_ += static_cast<int64_t>(group.raws.size()) + (group.failure ? 1 : 0);
+    group.position = parts_->data.position();
+    return group;
+  }
+
+  void fill(Group& group) {
+    const auto is_full = [&] {
+      return static_cast<int64_t>(group.raws.size()) / division_.batch_size >= division_.ranks;
+    };
+    try {
+      while (!is_full()) {
+        auto raw = parts_->data.next();
+        if (!raw) {
+          has_ended_ = true;
+          return;
+        }
+        group.raws.push_back(std::move(*raw));
+      }
+    } catch (Error& error) {
+      name_sample(error, group.place + static_cast<int64_t>(group.raws.size()));
+      group.failure = std::current_exception();
+    } catch (...) {
+      group.failure = std::current_exception();
+    }
+  }
+
+  template <class Use>
+  void with_sample(Group& group, int64_t row, const Use& use) const {
+    const int64_t place = group.place + row;
+    try {
+      const Tensor key = Finishes<S> ? key_of_place(seed_, epoch_, place) : Tensor();
+      use(finished(std::as_const(parts_->data), std::move(group.raws[static_cast<size_t>(row)]),
+                   key));
+    } catch (Error& error) {
+      name_sample(error, place);
+      throw;
+    }
+  }
+
+  const std::shared_ptr<Parts> parts_;
+  const Division division_;
+  const uint64_t seed_;
+  const int64_t epoch_;
+  Turns turns_;
+  // Only of the thread whose turn it is.
+  int64_t place_;
+  std::vector<int64_t> position_;
+  bool is_begun_ = false, has_ended_ = false;
+  const bool pads_;
+};
+
+}  // namespace plait::data

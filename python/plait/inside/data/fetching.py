@@ -1,0 +1,163 @@
+"""Batches are made here: in the consumer, in threads, or in processes, to which a Fetcher is pickled."""
+
+from typing import NamedTuple
+
+from plait import _core
+from plait.inside.data.collation import default_collate, default_convert, without_rows
+from plait.inside.data.datasets import TensorDataset
+from plait.inside.data.failures import name_place
+from plait.inside.data.keyed import sample_of, takes_key
+from plait.inside.data.streams import Counted, set_epoch
+
+_data = _core._data
+
+
+class Job(NamedTuple):
+    """A batch to make: the indices of its samples, and all that their keys depend on."""
+
+    seed: int
+    epoch: int
+    indices: list  # of one sample if the batch has none, and is to be like it
+    places: list | None  # None: each index is there once in an epoch
+    count: int  # of samples
+    rows: int | None  # to which the batch is padded, with a mask
+
+
+class Fetcher:
+    """The dataset and the collation of a loader."""
+
+    def __init__(self, dataset, collate_fn, is_batched):
+        self.dataset, self.is_batched = dataset, is_batched
+        self.has_own_collate = collate_fn is not None
+        self.collate = collate_fn or (default_collate if is_batched else default_convert)
+
+    def batch(self, job):
+        """The batch of a job."""
+        if type(self.dataset) is TensorDataset and self.is_batched and not self.has_own_collate and job.rows is None:
+            return self.dataset.stacked(job.indices[:job.count])
+        return self.joined(job, [self.sample(job, i) for i in range(len(job.indices))])
+
+    def sample(self, job, i):
+        """A sample of a job."""
+        index = job.indices[i]
+        try:
+            return sample_of(self.dataset, index, key_of(job, i) if takes_key(self.dataset) else None)
+        except Exception as error:
+            name_place(error, f"sample {index}")
+            raise
+
+    def joined(self, job, samples):
+        """The batch of the samples of a job."""
+        try:
+            return self._joined(job, samples)
+        except Exception as error:
+            name_place(error, f"the batch of samples {', '.join(map(str, job.indices[:8]))}{', …' if len(job.indices) > 8 else ''}")
+            raise
+
+    def _joined(self, job, samples):
+        if not self.is_batched:
+            return self.collate(samples[0])
+        if job.rows is not None:
+            samples = samples + samples[:1] * (job.rows - len(samples))
+            return self.collate(samples), _core.arange(job.rows) < job.count
+        if job.count > 0:
+            return self.collate(samples)
+        return self.collate([]) if self.has_own_collate else without_rows(self.collate(samples))
+
+
+def key_of(job, i):
+    """The random key of a sample of a job."""
+    return _data.sample_key(job.seed, job.epoch, job.indices[i], None if job.places is None else job.places[i])
+
+
+class StreamJob(NamedTuple):
+    """How a stream is read: by which rank, and from where."""
+
+    seed: int
+    epoch: int
+    place: int
+    source: dict | None  # the state of the dataset at the place
+    batch_size: int | None  # None: single samples
+    ranks: int
+    rank: int
+    drop_last: bool
+    pads: bool
+
+
+class Group(NamedTuple):
+    """The samples that all ranks together read for a step."""
+
+    place: int
+    raws: list
+    source: dict
+    failure: Exception | None
+
+    @property
+    def end(self):
+        return self.place + len(self.raws) + (self.failure is not None)
+
+
+class StreamReader:
+    """Reads groups of a stream; one thread at a time may."""
+
+    def __init__(self, fetcher, job):
+        self._fetcher, self._job, self._place = fetcher, job, job.place
+        self._source, self._has_ended = None, False
+
+    def read(self):
+        """The next group; None at the end."""
+        if self._has_ended:
+            return None
+        if self._source is None:
+            self._has_ended = True  # unless this succeeds
+            dataset = self._fetcher.dataset
+            set_epoch(dataset, self._job.epoch)
+            self._source = Counted(dataset._source() if hasattr(dataset, "_source") else dataset, self._job.place, self._job.source)
+            self._has_ended = False
+        raws, failure, size = [], None, (self._job.batch_size or 1) * self._job.ranks
+        try:
+            while len(raws) < size:
+                raws.append(next(self._source))
+        except StopIteration:
+            self._has_ended = True
+        except Exception as error:
+            name_place(error, f"sample {self._place + len(raws)}")
+            failure = error  # a generator ends here, another iterator may go on
+        if failure is None and (not raws or (self._has_ended and self._job.drop_last)):
+            return None
+        group = Group(self._place, raws, self._source.state(), failure)
+        self._place = group.end
+        return group
+
+    def read_batch(self, turn):
+        """(begin, end, source, batch, failure) of the next step, which is read while this thread has its turn; None at the end."""
+        with turn:
+            group = self.read()
+        if group is None:
+            return None
+        try:
+            batch, failure = self._batch(group), None
+        except BaseException as error:  # noqa: BLE001: it is raised in the consumer
+            batch, failure = None, error
+        return group.place, group.end, group.source, batch, failure
+
+    def _batch(self, group):
+        if group.failure is not None:
+            raise group.failure
+        job, size = self._job, self._job.batch_size or 1
+        plan = _data.EpochPlan(len(group.raws), size, job.ranks, job.rank, False)
+        begin, end = plan.share(0, len(group.raws))
+        places = list(range(begin, end)) or [0]
+        samples = [self._sample(group, place) for place in places]
+        indices = [group.place + place for place in places]
+        return self._fetcher.joined(Job(job.seed, job.epoch, indices, None, end - begin, size if job.pads else None), samples)
+
+    def _sample(self, group, place):
+        dataset, raw, number = self._fetcher.dataset, group.raws[place], group.place + place
+        if not hasattr(dataset, "_finish"):
+            return raw
+        try:
+            return dataset._finish(raw, _data.sample_key(self._job.seed, self._job.epoch, number))
+        except Exception as error:
+            name_place(error, f"sample {number}")
+            raise

@@ -1,0 +1,586 @@
+"""Loaders: the same batches for any number of workers and ranks, from any place on."""
+
+import gc
+import itertools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import unittest
+import weakref
+
+import numpy as np
+import plait as pl
+from plait.data import DataLoader
+
+import loading_cases as cases
+from loading_cases import Failing, Numbers, Slow, flat, numbers
+
+WORKERS = ({}, {"num_workers": 1}, {"num_workers": 3}, {"num_workers": 20}, {"num_workers": 3, "prefetch_factor": 1})
+
+
+def run_script(text, **named):
+    """Runs a program with the package and these modules."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=False, timeout=120,
+                          env={**os.environ, "PYTHONPATH": path}, **named)
+
+
+class Batches(unittest.TestCase):
+    def test_are_the_same_for_any_number_of_workers(self):
+        plain = DataLoader(Numbers(37), 4, True, seed=5)
+        first, second = numbers(plain), numbers(plain)
+        self.assertEqual(sorted(flat(DataLoader(Numbers(37), 4, True))), list(range(37)))
+        self.assertNotEqual(first, second)
+        for options in WORKERS:
+            with self.subTest(options):
+                loader = DataLoader(Numbers(37), 4, True, seed=5, **options)
+                self.assertEqual((numbers(loader), numbers(loader)), (first, second))
+        self.assertNotEqual(numbers(DataLoader(Numbers(37), 4, True, seed=6)), first)
+
+    def test_are_those_of_c_plus_plus(self):
+        order = pl._core._data.Sampler.random(10, 4, False, 10)
+        loader = DataLoader(range(10), 10, True, seed=4)
+        self.assertEqual([numbers(loader)[0] for _ in range(2)], [order.indices(0, 0, 10), order.indices(1, 0, 10)])
+
+    def test_keys_are_those_of_seed_epoch_and_index(self):
+        loader = DataLoader(Numbers(6), 3, True, seed=8)
+        list(loader)
+        for x, drawn in loader:
+            for index, number in zip(x.tolist(), drawn.tolist()):
+                key = pl.random.fold_in(pl.random.fold_in(pl.random.key(8), 1), index)
+                self.assertEqual(number, pl.random.bits(key, ()).item())
+
+    def test_repeated_samples_draw_differently(self):
+        for sampler in pl.data.RandomSampler(range(1), True, 8), pl.data.WeightedRandomSampler([1.0], 8), [0] * 8:
+            (_, drawn), = DataLoader(Numbers(1), 8, sampler=sampler)
+            self.assertEqual(len(set(drawn.tolist())), 8)
+
+    def test_of_mapped_datasets(self):
+        dataset = pl.data.mapped(pl.data.mapped(range(12), cases.with_key), cases.with_key)
+        plain = [(x.tolist(), inner.tolist(), outer.tolist()) for (x, inner), outer in DataLoader(dataset, 5, True, seed=2)]
+        other = [(x.tolist(), inner.tolist(), outer.tolist()) for (x, inner), outer in DataLoader(dataset, 5, True, seed=2, num_workers=2)]
+        self.assertEqual(plain, other)
+        for x, inner, outer in plain:
+            self.assertFalse(set(inner) & set(outer))
+            for index, number in zip(x, outer):
+                self.assertEqual(number, pl.random.bits(pl.random.fold_in(pl.random.fold_in(pl.random.key(2), 0), index), ()).item())
+
+    def test_of_tensors(self):
+        x, y = np.arange(20.0).reshape(10, 2), pl.arange(10)
+        for options in WORKERS:
+            dataset = pl.data.TensorDataset(x, y)
+            for a, b in DataLoader(dataset, 4, True, **options):
+                np.testing.assert_array_equal(a, x[b.numpy()])
+        self.assertEqual(numbers(DataLoader(pl.data.TensorDataset(y), 4, drop_last=True)), [[[0, 1, 2, 3]], [[4, 5, 6, 7]]])
+
+    def test_sizes_of_nothing_and_of_one(self):
+        for size, options in itertools.product((0, 1), WORKERS):
+            loader = DataLoader(range(size), 4, **options)
+            self.assertEqual((len(loader), numbers(loader), numbers(loader)), (size, [[0]] * size, [[0]] * size))
+            self.assertEqual(loader.epoch, 2)
+            self.assertEqual(list(DataLoader(range(size), 4, drop_last=True, **options)), [])
+
+    def test_without_batches(self):
+        for options in {}, {"num_workers": 2}:
+            loader = DataLoader([np.ones(2), np.zeros(3)], batch_size=None, **options)
+            self.assertEqual([x.tolist() for x in loader], [[1, 1], [0, 0, 0]])
+            self.assertEqual(list(DataLoader(["a", {"b": 1}], batch_size=None, **options)), ["a", {"b": 1}])
+
+    def test_of_a_sampler_of_your_own(self):
+        class Backwards:
+            def __len__(self):
+                return 5
+
+            def __iter__(self):
+                return iter([4, 3, 2, 1, 0])
+
+        for sampler in Backwards(), [4, 3, 2, 1, 0], range(4, -1, -1), np.arange(5)[::-1]:
+            for options in {}, {"num_workers": 2}:
+                loader = DataLoader("abcde", 2, sampler=sampler, **options)
+                self.assertEqual((len(loader), list(loader), list(loader)), (3, [["e", "d"], ["c", "b"], ["a"]], [["e", "d"], ["c", "b"], ["a"]]))
+
+    def test_of_a_batch_sampler(self):
+        batches = [[1, 2], [0], [3, 4, 5], [6]]
+        for options in WORKERS:
+            self.assertEqual(numbers(DataLoader(range(7), batch_sampler=batches, **options)), batches)
+        own = pl.data.BatchSampler(pl.data.RandomSampler(range(7)), 3, True)
+        self.assertEqual(numbers(DataLoader(range(7), batch_sampler=own, seed=3)), numbers(DataLoader(range(7), 3, True, drop_last=True, seed=3)))
+        self.assertEqual(len(DataLoader(range(7), batch_sampler=own)), 2)
+
+    def test_of_your_own_collation(self):
+        for options in {}, {"num_workers": 2}:
+            self.assertEqual(list(DataLoader("abc", 2, collate_fn="".join, **options)), ["ab", "c"])
+            self.assertEqual(list(DataLoader("abc", 2, collate_fn=lambda samples: None, **options)), [None, None])
+
+    def test_may_be_padded(self):
+        for options in WORKERS:
+            found = [numbers(DataLoader(range(8), 2, world_size=3, rank=rank, pad_last=True, **options)) for rank in range(3)]
+            self.assertEqual(found, [[[[0, 1], [True, True]], [[6, 6], [True, False]]], [[[2, 3], [True, True]], [[7, 7], [True, False]]],
+                                     [[[4, 5], [True, True]], [[6, 6], [False, False]]]])
+
+    def test_of_a_dataset_of_strings_for_a_rank_without_samples(self):
+        for options in WORKERS:
+            dataset = [{"name": "a", "pair": (np.ones(2), 1)}]
+            batches = list(DataLoader(dataset, 2, world_size=3, rank=2, **options))
+            self.assertEqual([(each["name"], each["pair"][0].shape, each["pair"][1].shape) for each in batches], [([], (0, 2), (0,))])
+
+    def test_set_epoch_as_in_pytorch(self):
+        sampler = pl.data.DistributedSampler(range(10), 2, 0, seed=3)
+        loader = DataLoader(range(10), 2, sampler=sampler)
+        epochs = []
+        for epoch in (0, 1, 7):
+            sampler.set_epoch(epoch)
+            self.assertEqual(flat(loader), list(sampler))
+            epochs.append(list(sampler))
+        self.assertEqual(loader.epoch, 8)
+        self.assertNotEqual(flat(loader), epochs[-1])
+        self.assertEqual(len({tuple(each) for each in epochs}), 3)
+
+    def test_a_sampler_is_told_the_epoch(self):
+        class Rotating(pl.data.Sampler):
+            def __len__(self):
+                return 3
+
+            def __iter__(self):
+                return iter([(i + self.epoch) % 3 for i in range(3)])
+
+        loader = DataLoader("abc", 3, sampler=Rotating())
+        self.assertEqual([list(loader)[0] for _ in range(3)], [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]])
+
+
+class Places(unittest.TestCase):
+    def check(self, make):
+        """Resumes at each place, in this process and another object, from numbers and tensors."""
+        whole = make()
+        first, second = numbers(whole), numbers(whole)
+        for taken in range(len(first) + 1):
+            begun, state = make(), None
+            for i, _ in enumerate(begun):
+                if i + 1 == taken:
+                    state = begun.state_dict(), begun.state()
+                    break
+            if state is None:
+                state = begun.state_dict(), begun.state()
+            for saved in state:
+                again = make()
+                again.load_state_dict(pickle.loads(pickle.dumps(saved)))
+                expected = (first[taken:], second) if taken else (second, None)
+                self.assertEqual(numbers(again), expected[0])
+                if taken:
+                    self.assertEqual(numbers(again), second)
+                self.assertEqual(again.epoch, 2)
+
+    def test_an_epoch_goes_on_at_each(self):
+        for options in {}, {"num_workers": 2}, {"num_workers": 9}:
+            with self.subTest(options):
+                self.check(lambda: DataLoader(Numbers(13), 3, True, seed=2, **options))  # noqa: B023
+                self.check(lambda: DataLoader(Numbers(13), 3, drop_last=True, **options))  # noqa: B023
+                self.check(lambda: DataLoader(range(7), batch_sampler=[[1, 2], [0], [3, 4, 5], [6]], **options))  # noqa: B023
+                self.check(lambda: DataLoader(range(7), 2, sampler=[3, 5, 6, 0], **options))  # noqa: B023
+                self.check(lambda: DataLoader(Numbers(5), 2, sampler=pl.data.WeightedRandomSampler([1, 2, 0, 3, 1], 9), **options))  # noqa: B023
+
+    def test_the_state_is_a_few_numbers(self):
+        loader = DataLoader(range(10), 4, True, seed=2**64 - 1, num_workers=2)
+        self.assertEqual(loader.state_dict(), {"seed": 2**64 - 1, "epoch": 0, "place": 0, "size": -1})
+        for place, _ in zip((4, 8, 10), loader):
+            self.assertEqual(loader.state_dict(), {"seed": 2**64 - 1, "epoch": 0, "place": place, "size": 10})
+            self.assertEqual({name: value.item() for name, value in loader.state().items()}, loader.state_dict())
+        list(loader)
+        self.assertEqual(loader.state_dict(), {"seed": 2**64 - 1, "epoch": 2, "place": 0, "size": -1})
+
+    def test_the_state_has_the_seed(self):
+        one, other = DataLoader(Numbers(9), 2, True, seed=3), DataLoader(Numbers(9), 2, True, seed=4)
+        other.load_state_dict({"seed": 3, "epoch": 5, "place": 2})
+        one.load_state_dict({"seed": 3, "epoch": 5, "place": 0})
+        self.assertEqual(numbers(one)[1:], numbers(other))
+
+    def test_an_abandoned_epoch_is_not_continued(self):
+        for options in {}, {"num_workers": 2}:
+            loader = DataLoader(range(9), 2, **options)
+            next(iter(loader))
+            self.assertEqual(loader.state_dict()["place"], 2)
+            self.assertEqual((len(list(loader)), loader.epoch), (5, 2))
+            iter(loader)
+            self.assertEqual((len(list(loader)), loader.epoch), (5, 3))
+            next(iter(loader))
+            loader.load_state_dict(loader.state_dict())
+            self.assertEqual((len(list(loader)), loader.epoch), (4, 4))
+
+    def test_an_iterator_goes_on_beside_another(self):
+        for options in {}, {"num_workers": 2}:
+            loader = DataLoader(range(6), 2, True, **options)
+            one = iter(loader)
+            first = next(one).tolist()
+            other = iter(loader)
+            self.assertEqual(sorted(first + flat(one)), list(range(6)))
+            self.assertEqual(sorted(flat(other)), list(range(6)))
+            self.assertEqual(loader.epoch, 2)
+
+    def test_an_epoch_begun_on_four_ranks_ends_on_three(self):
+        state, seen = {"seed": 1, "epoch": 0, "place": 0}, []
+        for ranks, steps in (4, 2), (3, 100):
+            after, counts = None, set()
+            for rank in range(ranks):
+                loader = DataLoader(Numbers(50), 3, True, world_size=ranks, rank=rank, num_workers=rank % 3)
+                loader.load_state_dict(state)
+                count = 0
+                for x, drawn in loader:
+                    seen += zip(x.tolist(), drawn.tolist())
+                    after, count = loader.state_dict(), count + 1
+                    if count == steps:
+                        break
+                counts.add(count)
+            self.assertEqual(len(counts), 1)
+            state = after
+        self.assertEqual(state["place"], 50)
+        (x, drawn), = DataLoader(Numbers(50), 50, seed=1)
+        self.assertEqual(sorted(seen), list(zip(x.tolist(), drawn.tolist())))
+
+    def test_ranks_share_small_epochs(self):
+        for size, batch, ranks in itertools.product(range(8), (1, 2, 3), (1, 2, 3)):
+            loaders = [DataLoader(range(size), batch, world_size=ranks, rank=rank) for rank in range(ranks)]
+            self.assertEqual({len(loader) for loader in loaders}, {-(-size // (batch * ranks))})
+            batches = [numbers(loader) for loader in loaders]
+            self.assertEqual({len(each) for each in batches}, {len(loaders[0])})
+            self.assertEqual(sorted(number for each in batches for part in each for number in part), list(range(size)))
+
+    def test_ranks_share_batches_of_a_batch_sampler(self):
+        batches = [[0, 1], [2], [3, 4, 5], [6, 7], [8]]
+        for ranks in range(1, 7):
+            found = [numbers(DataLoader(range(9), batch_sampler=batches, world_size=ranks, rank=rank)) for rank in range(ranks)]
+            self.assertEqual({len(each) for each in found}, {-(-5 // ranks)})
+            self.assertEqual(sorted(number for each in found for part in each for number in part), list(range(9)))
+
+    def test_a_state_of_other_data_is_refused(self):
+        loader = DataLoader(range(5), 2)
+
+        def refused(kind, text, state, loader=loader):
+            with self.assertRaisesRegex(kind, text):
+                loader.load_state_dict(state)
+
+        good = {"seed": 0, "epoch": 0, "place": 2}
+        refused(pl.ValueError, "the place is 6, but the epoch has 5", {**good, "place": 6})
+        refused(pl.ValueError, "an epoch of 7 samples, at place 2", {**good, "size": 7})
+        refused(pl.ValueError, "the epoch of the state is -1", {**good, "epoch": -1})
+        refused(pl.TypeError, "the place of the state is 1.5", {**good, "place": 1.5})
+        refused(pl.KeyError, "unknown entry 'batch'", {**good, "batch": 3})
+        refused(pl.KeyError, "has no 'epoch'", {"seed": 0, "place": 0})
+        refused(pl.TypeError, "expected what state_dict", 7)
+        refused(pl.ValueError, "that of an iterable dataset", {**good, "source": {"offset": 3}})
+        self.assertEqual(loader.state_dict()["place"], 0)
+        listed = DataLoader(range(7), batch_sampler=[[0, 1, 2], [3, 4, 5, 6]])
+        listed.load_state_dict({"seed": 0, "epoch": 0, "place": 2})
+        with self.assertRaisesRegex(pl.ValueError, "at place 2, where no batch"):
+            iter(listed)
+        with self.assertRaisesRegex(pl.ValueError, "batch 1 of the batch sampler is empty"):
+            iter(DataLoader(range(7), batch_sampler=[[0], []]))
+
+    def test_a_sampler_with_another_order_is_refused(self):
+        class Random:
+            def __iter__(self):
+                return iter(np.random.default_rng().permutation(50).tolist())
+
+            def __len__(self):
+                return 50
+
+        loader = DataLoader(range(50), 2, sampler=Random())
+        next(iter(loader))
+        loader.load_state_dict(loader.state())
+        with self.assertRaisesRegex(pl.ValueError, "another order than when the state was saved"):
+            iter(loader)
+
+    def test_the_state_is_part_of_a_training_state(self):
+        model = pl.nn.Linear(1, 1)
+        loader = DataLoader(pl.data.TensorDataset(pl.ones((9, 1))), 2)
+        state = pl.optim.TrainState(model, pl.optim.SGD(model, lr=0.1), loader=loader.state())
+
+        @pl.jit
+        def step(state, x):
+            return state.update(pl.grad(lambda model: pl.mean(model(x) ** 2))(state.model))
+
+        for x, in loader:
+            state = step(state, x[:1]).with_(loader=loader.state())
+        self.assertEqual((state.step.item(), state.loader["place"].item()), (5, 9))
+        self.assertEqual(pl.stats(step).traces, 1)
+        again = pickle.loads(pickle.dumps(state))
+        loader.load_state_dict(again.loader)
+        self.assertEqual(loader.state_dict(), {"seed": 0, "epoch": 0, "place": 9, "size": 9})
+
+
+class Workers(unittest.TestCase):
+    def test_an_error_names_the_sample_and_the_line_and_is_passed_by(self):
+        for options in WORKERS:
+            with self.subTest(options):
+                loader = DataLoader(Failing(12, {5}, KeyError("colour")), 2, **options)
+                found, batches = [], iter(loader)
+                while True:
+                    try:
+                        found.append(next(batches).tolist())
+                    except StopIteration:
+                        break
+                    except KeyError as error:
+                        self.assertEqual(error.args, ("colour",))
+                        self.assertRegex("\n".join(error.__notes__), r"sample 5, at .*loading_cases.py:\d+, in __getitem__")
+                        self.assertEqual(loader.state_dict()["place"], 6)
+                self.assertEqual(found, [[0, 1], [2, 3], [6, 7], [8, 9], [10, 11]])
+                self.assertEqual(loader.epoch, 1)
+
+    def test_an_error_of_plait_begins_with_the_sample(self):
+        for options in WORKERS:
+            with self.assertRaisesRegex(pl.ValueError, "^sample 3: bad") as caught:
+                list(DataLoader(pl.data.mapped(range(4), _refusing), 2, **options))
+            self.assertTrue(caught.exception.message.startswith("sample 3: bad"))
+            with self.assertRaisesRegex(pl.ShapeError, "the batch of samples 0, 1: .*f32.3.*the first sample of its batch has f32.2") as caught:
+                list(DataLoader([np.zeros(2, np.float32), np.zeros(3, np.float32)], 2, **options))
+            self.assertNotIn("threading.py", str(caught.exception))
+
+    def test_exceptions_that_end_loops_do_not_end_ours(self):
+        for options in WORKERS:
+            with self.assertRaisesRegex(RuntimeError, "StopIteration"):
+                list(DataLoader(Failing(4, {1}, StopIteration()), 2, **options))
+        with self.assertRaises(SystemExit):
+            list(DataLoader(Failing(4, {1}, SystemExit(3)), 2, num_workers=1))
+
+    def test_a_failing_init_is_raised(self):
+        with self.assertRaisesRegex(RuntimeError, "no worker 0"):
+            list(DataLoader(range(4), num_workers=1, worker_init_fn=cases.failing_init))
+
+    def test_init_is_called_in_each(self):
+        seen = []
+        loader = DataLoader(range(9), num_workers=3, worker_init_fn=seen.append, persistent_workers=True)
+        for _ in range(3):
+            list(loader)
+        self.assertEqual(sorted(seen), [0, 1, 2])
+        loader.close()
+
+    def test_timeout(self):
+        loader = DataLoader(Slow(8, 2, 0.6), 2, num_workers=2, timeout=0.1)
+        batches = iter(loader)
+        self.assertEqual(next(batches).tolist(), [0, 1])
+        with self.assertRaisesRegex(pl.IoError, "not ready after 0.1 s"):
+            next(batches)
+        loader.timeout = 60
+        self.assertEqual(numbers(batches), [[2, 3], [4, 5], [6, 7]])
+
+    def test_without_order_a_slow_batch_is_overtaken(self):
+        def make():
+            return DataLoader(Slow(20, 3, 0.5), 2, num_workers=2, in_order=False)
+
+        loader, found, states = make(), [], []
+        for batch in loader:
+            found.append(batch.tolist())
+            states.append((loader.state_dict(), loader.state()))
+        self.assertEqual(sorted(found), [[i, i + 1] for i in range(0, 20, 2)])
+        self.assertGreater(found.index([2, 3]), 1)
+        for taken, each in enumerate(states, 1):
+            for state in each:
+                again = make()
+                again.load_state_dict(state)
+                self.assertEqual(sorted(found[:taken] + numbers(again)), sorted(found))
+        state = next(each for each, _ in states if each.get("done"))
+        with self.assertRaisesRegex(pl.ValueError, "no batch begins there"):
+            DataLoader(range(20), 5).load_state_dict(state)
+
+    def test_the_first_batch_is_there_soon(self):
+        loader, times = DataLoader(Numbers(1000), 8, num_workers=2), []
+        for _ in range(5):
+            begin = time.monotonic()
+            next(iter(loader))
+            times.append(time.monotonic() - begin)
+        self.assertLess(min(times), 0.05)
+
+    def threads(self):
+        return [each for each in threading.enumerate() if each.name.startswith("plait-data")]
+
+    def test_no_thread_is_left(self):
+        for taken in (0, 1, 3, 100):
+            for _ in zip(range(taken), DataLoader(range(50), num_workers=3)):
+                pass
+            gc.collect()
+            self.assertEqual(self.threads(), [])
+        loader = DataLoader(range(50), num_workers=3, persistent_workers=True)
+        for _ in range(3):
+            list(loader)
+            self.assertEqual(len(self.threads()), 3)
+        iterator = iter(loader)
+        next(iterator)
+        del loader, iterator
+        gc.collect()
+        self.assertEqual(self.threads(), [])
+
+    def test_nothing_is_kept(self):
+        class Sample:
+            pass
+
+        class Samples(pl.data.Dataset):
+            made = []
+
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, index):
+                sample = Sample()
+                self.made.append(weakref.ref(sample))
+                return sample
+
+        loader = DataLoader(Samples(), 2, num_workers=2, collate_fn=list)
+        for _ in zip(range(5), loader):
+            pass
+        del _
+        gc.collect()
+        self.assertEqual([each() for each in Samples.made if each() is not None], [])
+
+    def test_thousands_of_batches_leak_nothing(self):
+        loader = DataLoader(pl.data.TensorDataset(pl.zeros((3000, 64))), num_workers=2)
+        plain = DataLoader(Failing(3000, {7}, ValueError("x")), num_workers=2)
+
+        def epoch():
+            for _ in loader:
+                pass
+            batches = iter(plain)
+            for _ in range(3000):
+                try:
+                    next(batches)
+                except ValueError:
+                    pass
+            gc.collect()
+            return len(gc.get_objects()), _resident()
+
+        epoch()
+        (objects, bytes_before), (objects_after, bytes_after) = epoch(), epoch()
+        self.assertLess(objects_after - objects, 200)
+        self.assertLess(bytes_after - bytes_before, 8 << 20)
+
+    def test_the_interpreter_ends_while_they_work(self):
+        for end in "", "sys.exit(3)", "raise ValueError('mine')", "del loader", "os._exit(3)":
+            with self.subTest(end):
+                done = run_script(f"""
+                    import os, sys, time
+                    import plait as pl
+                    from loading_cases import Slow
+                    def busy(x):
+                        end = time.monotonic() + 0.2
+                        while time.monotonic() < end:
+                            sum(range(100))
+                        return x
+                    loader = pl.data.DataLoader(pl.data.mapped(Slow(100, 3, 0.2), busy), 2, num_workers=4, persistent_workers=True)
+                    other = iter(pl.data.DataLoader(range(1000), num_workers=2))
+                    batches = iter(loader)
+                    next(other), next(batches)
+                    {end}
+                    """)
+                self.assertEqual(done.returncode, {"": 0, "del loader": 0, "raise ValueError('mine')": 1}.get(end, 3), done.stderr)
+                self.assertEqual(done.stderr.count("Traceback"), 1 if "raise" in end else 0, done.stderr)
+
+    def test_ctrl_c_while_waiting(self):
+        done = run_script("""
+            import os, signal, threading, time
+            import plait as pl
+            from loading_cases import Slow
+            loader = pl.data.DataLoader(Slow(10, 2, 1.0), 2, num_workers=1)
+            batches = iter(loader)
+            next(batches)
+            threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            begin = time.monotonic()
+            try:
+                next(batches)
+            except KeyboardInterrupt:
+                print("interrupted", time.monotonic() - begin < 0.9, [batch.tolist() for batch in batches])
+            """)
+        self.assertEqual(done.stdout, "interrupted True [[2, 3], [4, 5], [6, 7], [8, 9]]\n", done.stderr)
+
+    def test_a_forked_process_gets_none_and_may_begin_its_own(self):
+        done = run_script("""
+            import os, gc
+            import plait as pl
+            loader = pl.data.DataLoader(range(100), 10, num_workers=3, persistent_workers=True)
+            batches = iter(loader)
+            next(batches)
+            child = os.fork()
+            if child == 0:
+                try:
+                    next(batches)
+                    os._exit(5)
+                except pl.ValueError as error:
+                    assert "forked" in str(error), error
+                del batches
+                gc.collect()
+                own = [batch.tolist() for batch in pl.data.DataLoader(range(4), 2, num_workers=2)]
+                assert own == [[0, 1], [2, 3]]
+                print("child ends", flush=True)
+                raise SystemExit(0)
+            _, status = os.waitpid(child, 0)
+            print(status, len(list(batches)))
+            """)
+        self.assertEqual(done.stdout, "child ends\n0 9\n", done.stderr)
+
+    def test_they_work_in_parallel(self):
+        loader = DataLoader(cases.Places(), 1, num_workers=4)
+        self.assertEqual(len({ident.item() for _, ident in loader}), 4)
+        few = DataLoader(cases.Places(), 16, num_workers=4)  # of few batches, each thread makes samples
+        self.assertGreater(len({ident for _, idents in few for ident in idents.tolist()}), 2)
+
+    def test_a_loader_is_pickled_with_its_place(self):
+        loader = DataLoader(range(6), 2, num_workers=1, persistent_workers=True)
+        batches = iter(loader)
+        next(batches)
+        again = pickle.loads(pickle.dumps(loader))
+        again.load_state_dict(again.state_dict())
+        self.assertEqual(numbers(again), [[2, 3], [4, 5]])
+        loader.close()
+
+
+def _refusing(x):
+    if x == 3:
+        cases.refuse()
+    return x
+
+
+def _resident():
+    with open("/proc/self/statm", encoding="utf-8") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, text, kind=pl.Error, **options):
+        with self.assertRaisesRegex(kind, text):
+            DataLoader(options.pop("dataset", range(5)), **options)
+
+    def test_options(self):
+        self.refused("batch_size is 0, expected 1 or more", batch_size=0)
+        self.refused("batch_size is 1.5, expected an integer", batch_size=1.5)
+        self.refused("num_workers is -1", num_workers=-1)
+        self.refused("num_workers is 5000, expected 0 to 1024", num_workers=5000)
+        self.refused("prefetch_factor is 0", num_workers=1, prefetch_factor=0)
+        self.refused("prefetch_factor needs workers", prefetch_factor=2)
+        self.refused("persistent_workers needs workers", persistent_workers=True)
+        self.refused("timeout is -1", timeout=-1)
+        self.refused("timeout is 'x'", timeout="x")
+        self.refused("the rank is 2, expected 0 to 1", rank=2, world_size=2)
+        self.refused("world_size is 0", world_size=0)
+        self.refused("worker is 'fiber', expected 'thread' or 'process'", worker="fiber")
+        self.refused("leave out pin_memory", pin_memory=True)
+        self.refused("hint: seed=0", generator=3)
+        self.refused("the seed is -1", seed=-1)
+        self.refused("the seed is 1.5", seed=1.5)
+        self.refused("collate_fn is 3, expected a function", collate_fn=3)
+        self.refused("a sampler has an order", sampler=[0], shuffle=True)
+        self.refused("sampler is 3, expected indices", sampler=3)
+        self.refused("a batch sampler has its own batches", batch_sampler=[[0]], batch_size=2)
+        self.refused("pad_last needs a batch_size", batch_sampler=[[0]], pad_last=True)
+        self.refused("drop_last and pad_last need a batch_size", batch_size=None, drop_last=True)
+        self.refused("has no length", dataset=3)
+        self.refused("locks that they hold stay locked", worker="process", num_workers=1, multiprocessing_context="fork")
+        self.refused("expected 'forkserver' or 'spawn'", worker="process", num_workers=1, multiprocessing_context="threads")
+        self.refused("an iterable dataset has its own order", dataset=iter([]), shuffle=True)
+
+
+if __name__ == "__main__":
+    signal.alarm(550)  # a deadlock must not last longer than the time of the test
+    unittest.main()
