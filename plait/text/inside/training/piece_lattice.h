@@ -1,0 +1,55 @@
+// All ways to divide a word into tokens of a Unigram model, with their probabilities.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plait/text/inside/models/byte_trie.h"
+#include "plait/text/inside/models/unigram.h"
+
+namespace plait::text {
+
+// The candidates for tokens while a model is trained. The first one stands for unknown characters.
+struct PieceTable {
+  std::vector<ScoredToken> pieces;
+  ByteTrie trie;
+  double unknown_score;
+
+  explicit PieceTable(std::vector<ScoredToken> pieces);
+  double least_score() const;
+};
+
+class Lattice {
+ public:
+  Lattice(std::string_view word, const PieceTable& table);
+
+  // Adds to `expected` how often each piece is expected in `count` of these words.
+  void add_expected(double count, std::vector<double>& expected) const;
+  // The ids of the most likely way.
+  std::vector<uint32_t> best() const;
+  // The most likely way and the next one, if there are two.
+  std::vector<std::vector<uint32_t>> two_best() const;
+
+ private:
+  struct Node {
+    uint32_t begin, end, id;
+    double score;
+  };
+  // The best way to the end of a node.
+  struct Way {
+    double score;
+    uint32_t before;  // the node; kNone at the beginning
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  std::vector<Way> best_ways() const;
+
+  uint32_t size_;
+  std::vector<Node> nodes_;                    // by their beginnings
+  std::vector<std::vector<uint32_t>> ending_;  // the nodes that end at a place
+  std::vector<std::vector<uint32_t>> beginning_;
+};
+
+}  // namespace plait::text
