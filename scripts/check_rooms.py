@@ -17,8 +17,9 @@ ROWS = [
     ["transform"],
     ["compile"],
     ["cpu", "cuda"],
+    ["io"],
     ["dist"],
-    ["nn", "optim", "metrics", "data", "io", "serve"],
+    ["nn", "optim", "metrics", "data", "text", "serve"],
 ]
 
 # Public headers are in plait/<room>; those below plait/<room>/inside are for the sources of Plait only, and are not

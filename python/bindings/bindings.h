@@ -52,9 +52,15 @@ void bind_primitives(nb::module_& module);
 void bind_structure(nb::module_& module);
 void bind_jit(nb::module_& module);
 void bind_programs(nb::module_& module);
+void bind_logs(nb::module_& module);
+void bind_rows(nb::module_& module);
 void bind_boundary(nb::module_& module);
 void bind_transforms(nb::module_& module);
 void bind_records(nb::module_& module);
+void bind_numpy_files(nb::module_& module);
+void bind_safetensors(nb::module_& module);
+void bind_gguf(nb::module_& module);
+void bind_loading(nb::module_& core);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 

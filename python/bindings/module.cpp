@@ -37,7 +37,13 @@ NB_MODULE(_core, module) {
   bind_programs(module);
   bind_transforms(module);
   bind_records(module);
+  bind_numpy_files(module);
+  bind_safetensors(module);
+  bind_gguf(module);
+  bind_logs(module);
+  bind_rows(module);
   bind_boundary(module);
+  bind_loading(module);
 #if PLAIT_TESTING
   nb::module_ testing = module.def_submodule("_testing", "Internals for the conformance suite.");
   bind_testing(testing);

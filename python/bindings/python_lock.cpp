@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include <pthread.h>
+
 namespace plait::python {
 namespace {
 
@@ -48,6 +50,7 @@ LockedPython::LockedPython() {
 }
 
 void bind_lock(nb::module_& module) {
+  pthread_atfork(nullptr, nullptr, [] { taking = 0; });  // a fork does not have these threads
   module.def("_end", &end);
   nb::module_::import_("atexit").attr("register")(module.attr("_end"));
 }

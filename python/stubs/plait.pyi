@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 __version__: str
 
-from . import fft as fft, linalg as linalg, nn as nn, optim as optim, random as random, tree as tree
+from . import fft as fft, io as io, linalg as linalg, nn as nn, optim as optim, random as random, tree as tree
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -7,13 +7,14 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import plait
 
 PLACES = {"plait": plait, "plait.linalg": plait.linalg, "plait.fft": plait.fft, "plait.random": plait.random, "plait.nn": plait.nn,
           "plait.optim": plait.optim, "plait.tree": plait.tree, "plait.nn.init": plait.nn.init, "plait.optim.lr_scheduler": plait.optim.lr_scheduler,
-          "plait.metrics": plait.metrics}
+          "plait.metrics": plait.metrics, "plait.io": plait.io}
 HOSTILE = [-1, 0, 2**63 - 1, 2**64, -(2**63), float("nan"), float("inf"), None, (), (0,), (-1,), (2**62, 2**62), "", "no such name",
            "é", {}, [[1, 2], [3]], object()]
 # Not called: they wait for another event, or affect other calls.
@@ -68,7 +69,8 @@ def attack(place):
     """Attacks the functions of one module; prints each call before it is made."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     refused = (plait.errors.Error, TypeError)
-    with open(os.devnull, "w") as nowhere:
+    with open(os.devnull, "w") as nowhere, tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # where functions write files
         for path, function in functions():
             if path.rpartition(".")[0] != place:
                 continue

@@ -132,7 +132,8 @@ class ModelsOfOthers(unittest.TestCase):
                                    (pl, "functional_call", "plait.nn.load_state"), (pl.nn, "functional_call", "plait.nn.load_state"),
                                    (pl.optim, "GradScaler", "plait.optim.loss_scale"), (pl, "GradScaler", "plait.optim.loss_scale"),
                                    (pl.optim, "update_bn", "plait.nn.call"), (pl.metrics, "F1Score", "plait.metrics.F1"),
-                                   (pl.metrics, "MeanSquaredError", "plait.metrics.MSE"), (pl.optim, "adamW", "plait.optim.adamw.*plait.optim.AdamW"),
+                                   (pl.metrics, "MeanSquaredError", "plait.metrics.MSE"), (pl.io, "safe_open", "plait.io.open_safetensors"),
+                                   (pl, "load", "plait.io.load_safetensors"), (pl, "load_npy", "plait.io.load_npy"), (pl.optim, "adamW", "plait.optim.adamw.*plait.optim.AdamW"),
                                    (pl.nn, "parameters", "buffers=False"), (LAYER, "parameters", "buffers=False")):
             with self.subTest(name), self.assertRaisesRegex(pl.AttributeError, words):
                 getattr(thing, name)
@@ -209,7 +210,7 @@ class Signatures(unittest.TestCase):
 
     def test_all_public_functions_have_one(self):
         without = []
-        for place in pl, pl.fft, pl.linalg, pl.metrics, pl.nn, pl.nn.init, pl.optim, pl.random:
+        for place in pl, pl.fft, pl.io, pl.linalg, pl.metrics, pl.nn, pl.nn.init, pl.optim, pl.random:
             for name in dir(place):
                 value = getattr(place, name)
                 if name.startswith("_") or isinstance(value, type) or type(value).__name__ not in ("Function", "Boundary", "function"):
@@ -221,7 +222,7 @@ class Signatures(unittest.TestCase):
     def test_they_read_well(self):
         """No addresses of objects, and no names of what is inside, as annotations or defaults."""
         seen = 0
-        for place in pl, pl.nn, pl.nn.init, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+        for place in pl, pl.io, pl.nn, pl.nn.init, pl.optim, pl.optim.lr_scheduler, pl.metrics:
             for name, value in vars(place).items():
                 if name.startswith("_") or not callable(value) or isinstance(value, type) and issubclass(value, Exception):
                     continue

@@ -16,7 +16,7 @@ import typed_example
 
 PACKAGE = pathlib.Path(plait.__file__).parent
 PLACES = {"__init__": plait, "fft": plait.fft, "linalg": plait.linalg, "nn/__init__": plait.nn, "nn/init": plait.nn.init, "optim/__init__": plait.optim,
-          "optim/lr_scheduler": plait.optim.lr_scheduler, "metrics": plait.metrics, "random": plait.random, "tree": plait.tree}
+          "optim/lr_scheduler": plait.optim.lr_scheduler, "metrics": plait.metrics, "io": plait.io, "random": plait.random, "tree": plait.tree}
 MISTAKES = """import plait as pl
 x = pl.ones((2, 3))
 pl.softmax(x, axes=-1)
@@ -29,9 +29,10 @@ pl.random.normal(pl.random.key("one"), 3)
 pl.jit(pl.sin, dontate=(0,))
 pl.concat(x, [1.0, "two"])
 x + [1, 2]
+pl.io.load_npy(3)
 """
 FOUND = {3: "call-overload|call-arg", 4: "arg-type|call-overload", 5: "arg-type", 6: "attr-defined", 7: "attr-defined", 8: "assignment", 9: "arg-type",
-         10: "call-overload", 11: "arg-type|call-overload", 12: "operator"}
+         10: "call-overload", 11: "arg-type|call-overload", 12: "operator", 13: "arg-type"}
 
 
 def errors_of(file):
@@ -54,6 +55,8 @@ class Stubs(unittest.TestCase):
         found = typed_example.numbers()
         np.testing.assert_allclose(found["back"].numpy(), np.arange(12.0).reshape(3, 4), atol=1e-12)
         self.assertEqual((found["rank"], found["shape"], found["dtype"], found["halvings"]), (2, (3, 4), "c128", 7))
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(typed_example.files(pathlib.Path(folder)), ["bias", "weight", "5 (2,)", "today"])
 
     def test_mistakes_are_found(self):
         with tempfile.TemporaryDirectory() as folder:

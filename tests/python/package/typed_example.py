@@ -1,5 +1,6 @@
 """A program with type annotations, which mypy --strict accepts (stubs_test.py) and Python runs."""
 
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,12 @@ def numbers() -> dict[str, Any]:
     return {"rank": int(pl.sum(s > 1e-9)), "shape": again.shape, "dtype": spectrum.dtype.name, "lanes": lanes.numpy(),
             "total": total.numpy(), "parts": parts, "back": (u * s) @ vh, "top": (values, places), "inverse": inverse,
             "halvings": int(halvings(pl.tensor(100.0)))}
+
+
+def files(folder: pathlib.Path) -> list[str]:
+    path = folder / "model.safetensors"
+    pl.io.save_safetensors(path, {"weight": pl.ones((2, 3)), "bias": [1.0, 2.0]}, {"made": "today"}, max_shard_size="5GB")
+    state: dict[str, pl.Tensor] = pl.io.load_safetensors(path)
+    with pl.io.open_safetensors(path) as file:
+        column: pl.Tensor = file.get_slice("weight")[:, -1]
+        return [*file, f"{column.shape[0] + file.get_shape('weight')[1]} {state['bias'].shape}", (file.metadata() or {})["made"]]

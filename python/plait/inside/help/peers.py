@@ -100,10 +100,9 @@ PLAIT = {
     "empty_permuted": "plait.empty((2, 3))", "fromfunction": "plait.meshgrid(plait.arange(2), plait.arange(3), indexing='ij')",
     "indices": "plait.meshgrid(plait.arange(2), plait.arange(3), indexing='ij')", "fill": "plait.full_like(x, value)", "copy": "x.copy()",
     # Files.
-    "save": "plait.tree.leaves_with_paths(model) gives names and tensors: np.savez(file, **dict(…)), or pickle of the model",
-    "savez": "np.savez(file, x=x.numpy()); names and tensors of a model: plait.tree.leaves_with_paths(model)",
-    "savez_compressed": "np.savez_compressed(file, x=x.numpy())",
-    "load": "plait.asarray(np.load(file)), or pickle of a model; plait.tree.unflatten(structure, leaves) puts tensors into one",
+    "save": "plait.io.save_safetensors(path, plait.nn.state(model)); plait.io.save_npy(path, x) saves one tensor",
+    "savez": "plait.io.save_npz(path, {'x': x})", "savez_compressed": "plait.io.save_npz(path, {'x': x}, compressed=True)",
+    "load": "model = plait.nn.load_state(model, plait.io.load_safetensors(path)); plait.io.load_npy(path) loads one tensor",
     # Joining, splitting, moving.
     "cat": "plait.concat([x, y], axis=0)", "concatenate": "plait.concat([x, y], axis=0)", "append": "plait.concat([x, y], axis=None)",
     "row_stack": "plait.vstack([x, y])", "block": "plait.concat([x, y], axis=0)", "bmat": "plait.concat([x, y], axis=0)",
@@ -183,7 +182,7 @@ PLAIT = {
     "lax": "plait.scan, plait.cond, plait.while_loop and plait.for_loop", "cuda": "the only device is the CPU: plait.Device('cpu')",
     "mps": "the only device is the CPU: plait.Device('cpu')", "backends": "the only device is the CPU: plait.Device('cpu')",
     "autograd": "plait.grad(f)(x), or plait.gradient(result, x)", "func": "plait.grad, plait.vmap and plait.jvp",
-    "utils": "plait.tree of trees; batches are x[i:i + n]", "data": "batches are x[i:i + n]",
+    "utils": "plait.tree of trees; plait.data of loaders",
     "distributed": "plait.vmap(f, axis_name='i') names an axis", "onnx": "plait.trace(f)(x).text()", "export": "plait.trace(f)(x).text()",
     "hub": "plait.tree.leaves_with_paths(model) has the names of weights", "tree_util": "plait.tree", "tree_map": "plait.tree.map(f, tree)",
     "nested": "plait.segment_sum, of ragged rows", "sparse": "plait.segment_sum, of the elements that exist",
@@ -261,6 +260,14 @@ METRICS = {
     "MeanSquaredError": "plait.metrics.MSE", "MeanAbsoluteError": "plait.metrics.MAE", "R2Score": "plait.metrics.R2",
     "MetricCollection": "plait.metrics.Collection", "ROCAUC": "plait.metrics.AUROC",
 }
+IO = {
+    "load": "plait.io.load_safetensors(path), or load_npy, load_npz, load_idx, load_gguf", "load_file": "plait.io.load_safetensors(path)",
+    "save": "plait.io.save_safetensors(path, plait.nn.state(model)), or save_npy, save_npz",
+    "save_file": "plait.io.save_safetensors(path, tensors)", "savez": "plait.io.save_npz(path, {'x': x})",
+    "save_model": "plait.io.save_safetensors(path, plait.nn.state(model))", "savez_compressed": "plait.io.save_npz(path, {'x': x}, compressed=True)",
+    "load_model": "plait.nn.load_state(model, plait.io.load_safetensors(path))", "safe_open": "plait.io.open_safetensors(path)",
+    "GGUFReader": "plait.io.open_gguf(path)", "load_dataset": "plait.io.load_idx(path) reads MNIST's files",
+}
 LINALG = {
     "matrix_exp": "plait.linalg.expm(a)", "cholesky_ex": "plait.linalg.cholesky(a)", "inv_ex": "plait.linalg.inv(a)",
     "solve_ex": "plait.linalg.solve(a, b)", "lu_factor_ex": "plait.linalg.lu_factor(a)", "householder_product": "plait.linalg.qr(a)",
@@ -300,7 +307,7 @@ MODULE = {
     **dict.fromkeys(("buffers", "named_buffers"), "plait.nn.state(model) has them too; self.mask = plait.nn.Buffer(mask) defines one"),
     "register_buffer": "self.mask = plait.nn.Buffer(mask)", "register_parameter": "self.weight = weight", "add_module": "self.layer = layer",
     "register_module": "self.layer = layer", "requires_grad_": "model = plait.nn.freeze(model, 'encoder.*')",
-    "state_dict": "plait.nn.state(model)", "load_state_dict": "model = plait.nn.load_state(model, state)",
+    "state_dict": "plait.nn.state(model), which plait.io.save_safetensors saves", "load_state_dict": "model = plait.nn.load_state(model, state)",
     "to": "plait.tree.map(lambda x: x.astype(plait.bf16), model); the only device is the CPU", "type": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
     "half": "plait.tree.map(lambda x: x.astype(plait.f16), model)", "bfloat16": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
     "float": "plait.tree.map(lambda x: x.astype(plait.f32), model)", "double": "plait.tree.map(lambda x: x.astype(plait.f64), model)",
@@ -325,7 +332,7 @@ OPTIMIZER = {
     "add_param_group": "create the optimizer for the whole model, with groups=", "init": "the optimizer has its state when it is created",
 }
 TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM,
-          "plait.metrics": METRICS, "plait.linalg": LINALG, "plait.random": RANDOM}
+          "plait.metrics": METRICS, "plait.io": IO, "plait.linalg": LINALG, "plait.random": RANDOM}
 
 # Suffixes of names that describe a variant of a function, and not the function.
 _BEGINNINGS = ("native_", "cudnn_", "miopen_", "mkldnn_", "quantized_", "Lazy", "lp_")
@@ -364,7 +371,7 @@ def _of_plait(name):
 
     if name in RENAMED:
         return f"plait.{RENAMED[name]}"
-    for place in ("linalg", "random", "nn", "optim", "fft", "tree"):
+    for place in ("linalg", "random", "nn", "optim", "fft", "tree", "io"):
         if name in _public(getattr(plait, place)):
             return f"plait.{place}.{name}"
     if name.endswith("_") and not name.startswith("_"):

@@ -5,6 +5,8 @@ import os
 import sys
 import types
 
+from plait import _core
+
 UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"}
 _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
                       "process_time_ns", "thread_time", "thread_time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime",
@@ -16,7 +18,7 @@ _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "mon
 _OUTSIDE_MODULES = {"subprocess", "socket", "_socket", "select", "selectors", "shutil", "tempfile", "glob", "urllib.request", "http.client",
                     "ftplib", "smtplib", "imaplib", "sqlite3", "_sqlite3", "dbm", "shelve", "gzip", "bz2", "lzma", "zipfile", "tarfile",
                     "mmap", "syslog", "fileinput", "getpass", "webbrowser", "fcntl", "signal", "multiprocessing", "requests", "httpx",
-                    "urllib3", "aiohttp", "wandb", "mlflow", "loguru", "comet_ml"}
+                    "urllib3", "aiohttp", "plait.inside.files", "plait.io", "wandb", "mlflow", "loguru", "comet_ml"}
 _OF_PATHS = {"exists", "lexists", "isfile", "isdir", "islink", "ismount", "getsize", "getmtime", "getatime", "getctime", "samefile",
              "realpath", "abspath", "expanduser", "expandvars"}
 _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scandir", "walk", "fwalk", "stat", "lstat", "fstat", "statvfs", "access",
@@ -83,6 +85,7 @@ def method_of_path(thing, names):
 
 def _module_of(thing):
     """The module of a function, or of the object of a method."""
+    thing = thing.__wrapped__ if isinstance(thing, _core._Boundary) else thing
     belongs = getattr(thing, "__self__", None)
     if isinstance(belongs, types.ModuleType):
         return belongs.__name__
