@@ -76,7 +76,8 @@ TEST(TensorDataset, RefusesWhatHasNoRows) {
 
 TEST(TensorDataset, RowsOfATensor) {
   const Tensor x = reshape(arange(6), {3, 2});
-  EXPECT_EQ(rows_of(x, std::vector<int64_t>{2, 0, 2}).text(), "[[4 5]\n [0 1]\n [4 5]] : i64[3, 2]");
+  EXPECT_EQ(rows_of(x, std::vector<int64_t>{2, 0, 2}).text(),
+            "[[4 5]\n [0 1]\n [4 5]] : i64[3, 2]");
   EXPECT_EQ(rows_of(x, {}).type().text(), "i64[0, 2]");
   EXPECT_THROW(rows_of(x, std::vector<int64_t>{3}), IndexError);
 }

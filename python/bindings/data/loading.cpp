@@ -84,13 +84,15 @@ void bind_plans(nb::module_& module) {
           arg("place") = 0, arg("done") = std::vector<int64_t>())
       .def("count", &EpochPlan::count)
       .def("step", [](const EpochPlan& plan, int64_t number) { return pair_of(plan.step(number)); })
-      .def("step_at", [](const EpochPlan& plan, int64_t place) { return pair_of(plan.step_at(place)); })
+      .def("step_at",
+           [](const EpochPlan& plan, int64_t place) { return pair_of(plan.step_at(place)); })
       .def("share", [](const EpochPlan& plan, int64_t begin, int64_t end) {
         return pair_of(plan.share({begin, end}));
       });
   nb::class_<Progress>(module, "Progress")
       .def(nb::init<int64_t>())
-      .def("note", [](Progress& progress, int64_t begin, int64_t end) { progress.note({begin, end}); })
+      .def("note",
+           [](Progress& progress, int64_t begin, int64_t end) { progress.note({begin, end}); })
       .def("place", &Progress::place)
       .def("done", &Progress::done);
 }
@@ -147,8 +149,8 @@ void bind_prefetcher(nb::module_& module) {
       .def(
           "__init__",
           [](PythonPrefetcher* place, std::optional<int64_t> count, int64_t ahead, bool in_order) {
-            new (place) PythonPrefetcher{Prefetcher::make(
-                {count.value_or(Prefetcher::kUnknownCount), ahead, in_order})};
+            new (place) PythonPrefetcher{
+                Prefetcher::make({count.value_or(Prefetcher::kUnknownCount), ahead, in_order})};
           },
           arg("count").none(), arg("ahead"), arg("in_order"))
       .def("take", take)
@@ -158,11 +160,13 @@ void bind_prefetcher(nb::module_& module) {
             prefetcher.shared->deliver({.number = number, .value = kept(std::move(value))});
           },
           arg("number"), arg("value"))
-      .def("shorten", [](const PythonPrefetcher& each, int64_t count) { each.shared->shorten(count); })
+      .def("shorten",
+           [](const PythonPrefetcher& each, int64_t count) { each.shared->shorten(count); })
       .def("wait", wait)
       .def("pop", pop)
       .def("cancel", [](const PythonPrefetcher& each) { each.shared->cancel(); })
-      .def("is_cancelled", [](const PythonPrefetcher& each) { return each.shared->is_cancelled(); });
+      .def("is_cancelled",
+           [](const PythonPrefetcher& each) { return each.shared->is_cancelled(); });
   // To be kept by the thread that it limits, until that ends.
   nb::class_<ThreadLimit>(module, "ThreadLimit").def(nb::init<int>());
 }

@@ -22,10 +22,10 @@ std::vector<std::string> event_files(const std::string& folder);
 // A path in the folder that comes after all of them.
 std::string next_event_file(const std::string& folder, double wall_time, std::string_view ending);
 
-// Writes each of these files of the folder again with the records for which `keep` is true, and with
-// the version of the format. All are checked before one is replaced. A killed process leaves the old
-// or the new file. A file without records stays: a TensorBoard that is reading it would not go on to
-// the next one if it were removed.
+// Writes each of these files of the folder again with the records for which `keep` is true, and
+// with the version of the format. All are checked before one is replaced. A killed process leaves
+// the old or the new file. A file without records stays: a TensorBoard that is reading it would not
+// go on to the next one if it were removed.
 void filter_events(const std::string& folder, const std::vector<std::string>& files,
                    const std::function<bool(const EventContent&)>& keep);
 
