@@ -199,8 +199,9 @@ TEST(Safetensors, MalformedHeadersSayWhatIsWrong) {
   expect(file_of(" {}"), "byte 8: this is not a safetensors file");
   expect(file_of("{\"a\":}"), "the header, from byte 8: byte 5: ");
   expect(file_of("{\"\xff\":1}"), "the header, from byte 8: byte 2: ");
-  expect(file_of({"{}\0", 3}), "the header, from byte 8: byte 2: a zero byte");
-  expect(file_of(R"({"a":1,"a":2})"), "the header, from byte 8: an object has two members");
+  expect(file_of({"{}\0", 3}), "the header, from byte 8: byte 2: expected the end");
+  expect(file_of(R"({"a":1,"a":2})"),
+         "the header, from byte 8: byte 10: an object has two members");
   expect(file_of(R"({"__metadata__":[]})"), "__metadata__ is a list");
   expect(file_of(R"({"__metadata__":{"k":1}})"), "\"k\" of __metadata__ is");
   expect(file_of(R"({"a":1})"), "tensor \"a\": its description is");

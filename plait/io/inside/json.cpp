@@ -1,88 +1,254 @@
 #include "plait/io/inside/json.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <unordered_set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include <locale.h>
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
+#include "plait/io/inside/utf8.h"
 
 namespace plait {
 namespace {
 
-constexpr size_t kDeepest = 128;
+constexpr int kDeepestJson = 128;
+constexpr size_t kManyMembers = 16;  // of an object: fewer are compared one by one
 
-// Builds a value from the events of the parser, which is not recursive.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+// Reads a value from the beginning of a text of UTF-8.
+class JsonReader {
  public:
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  // -0 is a float: there is no such integer.
-  bool number_integer(int64_t value) override { return value == 0 ? add(-0.) : add(value); }
-  bool number_unsigned(uint64_t value) override {
-    if (value > INT64_MAX) return add(static_cast<double>(value));
-    return add(static_cast<int64_t>(value));
-  }
-  bool number_float(double value, const std::string&) override { return add(value); }
-  bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(nlohmann::json::binary_t&) override { return false; }  // not part of text
+  explicit JsonReader(std::string_view text) : text_(text) {}
 
-  bool start_object(size_t) override { return open(Json::Object()); }
-  bool start_array(size_t) override { return open(Json::List()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& name) override {
-    if (!open_.back().names.insert(name).second) {
-      throw ParseError("an object has two members named {}", in_quotes(name));
-    }
-    open_.back().name = std::move(name);
-    return true;
-  }
-  bool parse_error(size_t position, const std::string& token,
-                   const nlohmann::json::exception& error) override {
-    std::string_view reason = error.what();  // "[json.exception…] parse error at …: <reason>"
-    if (const size_t colon = reason.find(": "); colon != std::string_view::npos) {
-      reason.remove_prefix(colon + 2);
-    }
-    throw ParseError("byte {}: {}", position == 0 ? 0 : position - 1,
-                     token.size() > 1000 ? "this is not JSON" : reason);
-  }
-
-  Json result() { return std::move(result_); }
+  Json value();
+  void expect_end();
 
  private:
-  struct Open {
-    Json::Value value;
-    std::string name;  // of the member that comes next
-    std::unordered_set<std::string> names;
-  };
+  [[noreturn]] void fail(std::string_view message) const {
+    throw ParseError("byte {}: {}", position_, message);
+  }
+  // 0, which is not part of any value, at the end.
+  char next() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  char next_token();  // after space
+  bool accept(char c);
+  Json word(std::string_view expected, Json meaning);
+  Json object();
+  Json list();
+  Json number();
+  Json real(std::string_view text) const;
+  void skip_digits();
+  std::string string();
+  void append_escaped(std::string& out);
+  uint32_t hexadecimal();
 
-  bool open(Json::Value value) {
-    if (open_.size() == kDeepest) throw ParseError("more than {} levels of nesting", kDeepest);
-    open_.push_back({.value = std::move(value), .name = {}, .names = {}});
-    return true;
-  }
-  bool close() {
-    Json::Value value = std::move(open_.back().value);
-    open_.pop_back();
-    return add(std::move(value));
-  }
-  bool add(Json::Value value) {
-    if (open_.empty()) {
-      result_ = std::move(value);
-    } else if (auto* list = std::get_if<Json::List>(&open_.back().value)) {
-      list->emplace_back(std::move(value));
-    } else {
-      std::get<Json::Object>(open_.back().value)
-          .emplace_back(std::move(open_.back().name), std::move(value));
-    }
-    return true;
-  }
-
-  std::vector<Open> open_;
-  Json result_;
+  std::string_view text_;
+  size_t position_ = 0;
+  int depth_ = 0;
 };
+
+void append_code_point(std::string& out, uint32_t code) {
+  const auto add = [&](uint32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) return add(code);
+  if (code < 0x800) {
+    add(0xc0 | code >> 6);
+  } else {
+    if (code < 0x10000) {
+      add(0xe0 | code >> 12);
+    } else {
+      add(0xf0 | code >> 18);
+      add(0x80 | (code >> 12 & 0x3f));
+    }
+    add(0x80 | (code >> 6 & 0x3f));
+  }
+  add(0x80 | (code & 0x3f));
+}
+
+// Finds names that an object has already.
+class MemberNames {
+ public:
+  bool are_new(const Json::Object& members, const std::string& name) {
+    if (members.size() < kManyMembers) {
+      return std::ranges::find(members, name, &Json::Object::value_type::first) == members.end();
+    }
+    if (names_.empty()) {
+      for (const auto& [each, value] : members) names_.insert(each);
+    }
+    return names_.insert(name).second;
+  }
+
+ private:
+  std::unordered_set<std::string> names_;  // if they are many
+};
+
+char JsonReader::next_token() {
+  while (next() == ' ' || next() == '\n' || next() == '\t' || next() == '\r') ++position_;
+  return next();
+}
+
+bool JsonReader::accept(char c) {
+  if (next_token() != c) return false;
+  ++position_;
+  return true;
+}
+
+Json JsonReader::word(std::string_view expected, Json meaning) {
+  if (!text_.substr(position_).starts_with(expected)) fail("expected a value");
+  position_ += expected.size();
+  return meaning;
+}
+
+void JsonReader::expect_end() {
+  next_token();
+  if (position_ != text_.size()) fail("expected the end of the text");
+}
+
+Json JsonReader::value() {
+  switch (next_token()) {
+    case '{': return object();
+    case '[': return list();
+    case '"': return Json(string());
+    case 't': return word("true", Json(true));
+    case 'f': return word("false", Json(false));
+    case 'n': return word("null", Json(nullptr));
+    default: return number();
+  }
+}
+
+Json JsonReader::object() {
+  ++position_;
+  if (++depth_ > kDeepestJson) fail(fmt::format("more than {} levels of nesting", kDeepestJson));
+  Json::Object members;
+  MemberNames names;
+  if (!accept('}')) {
+    members.reserve(2);
+    do {
+      if (next_token() != '"') fail("expected the name of a member");
+      std::string name = string();
+      if (!names.are_new(members, name)) {
+        fail(fmt::format("an object has two members named {}", in_quotes(name)));
+      }
+      if (!accept(':')) fail("expected ':'");
+      members.emplace_back(std::move(name), value());
+    } while (accept(','));
+    if (!accept('}')) fail("expected ',' or '}'");
+  }
+  --depth_;
+  return Json(std::move(members));
+}
+
+Json JsonReader::list() {
+  ++position_;
+  if (++depth_ > kDeepestJson) fail(fmt::format("more than {} levels of nesting", kDeepestJson));
+  Json::List values;
+  if (!accept(']')) {
+    values.reserve(2);
+    do {
+      values.push_back(value());
+    } while (accept(','));
+    if (!accept(']')) fail("expected ',' or ']'");
+  }
+  --depth_;
+  return Json(std::move(values));
+}
+
+void JsonReader::skip_digits() {
+  if (!is_digit(next())) fail("expected a digit");
+  while (is_digit(next())) ++position_;
+}
+
+// Integers beyond 64 bits are floats, and so is -0: there is no such integer.
+Json JsonReader::number() {
+  const size_t begin = position_;
+  if (next() == '-') ++position_;
+  if (!is_digit(next())) fail("expected a value");
+  if (next() == '0') {
+    ++position_;
+  } else {
+    skip_digits();
+  }
+  const bool is_integer = next() != '.' && next() != 'e' && next() != 'E';
+  if (next() == '.') {
+    ++position_;
+    skip_digits();
+  }
+  if (next() == 'e' || next() == 'E') {
+    ++position_;
+    if (next() == '+' || next() == '-') ++position_;
+    skip_digits();
+  }
+  const std::string_view text = text_.substr(begin, position_ - begin);
+  int64_t integer = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
+  if (is_integer && error == std::errc() && text != "-0") return Json(integer);
+  return real(text);
+}
+
+Json JsonReader::real(std::string_view text) const {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc()) return Json(number);
+  // Out of range: too small, which is 0, or too large. std::strtod would depend on the locale.
+  static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  number = ::strtod_l(std::string(text).c_str(), nullptr, plain);
+  if (!std::isfinite(number)) fail("a number that exceeds the range of f64");
+  return Json(number);
+}
+
+std::string JsonReader::string() {
+  ++position_;
+  std::string out;
+  while (true) {
+    const size_t begin = position_;
+    while (static_cast<unsigned char>(next()) >= 0x20 && next() != '"' && next() != '\\') {
+      ++position_;
+    }
+    out.append(text_, begin, position_ - begin);
+    if (next() == '"') break;
+    if (next() != '\\') {
+      fail(position_ == text_.size() ? "a string without an end"
+                                     : "a control character in a string");
+    }
+    ++position_;
+    append_escaped(out);
+  }
+  ++position_;
+  return out;
+}
+
+uint32_t JsonReader::hexadecimal() {
+  uint32_t code = 0;
+  const char* begin = text_.data() + position_;
+  const size_t left = std::min<size_t>(text_.size() - position_, 4);
+  const auto [end, error] = std::from_chars(begin, begin + left, code, 16);
+  if (error != std::errc() || end != begin + 4) fail("expected four hexadecimal digits");
+  position_ += 4;
+  return code;
+}
+
+// Appends the character that the text after a backslash stands for.
+void JsonReader::append_escaped(std::string& out) {
+  constexpr std::string_view kLetters = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+  if (const size_t place = kLetters.find(next()); place != std::string_view::npos) {
+    out += kMeant[place];
+    ++position_;
+    return;
+  }
+  if (next() != 'u') fail("an unknown escape in a string");
+  ++position_;
+  uint32_t code = hexadecimal();
+  if (code >= 0xd800 && code < 0xe000) {
+    const bool is_pair = code < 0xdc00 && text_.substr(position_).starts_with("\\u");
+    position_ += is_pair ? 2 : 0;
+    const uint32_t second = is_pair ? hexadecimal() : 0;
+    if (second < 0xdc00 || second >= 0xe000) fail("half of a pair of surrogates");
+    code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+  }
+  append_code_point(out, code);
+}
 
 template <class T>
 constexpr std::string_view kTypeName;
@@ -134,14 +300,13 @@ struct Printer {
 }  // namespace
 
 Json Json::parse(std::string_view text) {
-  // The parser would skip this mark, and end at this byte as if the text did.
-  if (text.starts_with("\xef\xbb\xbf")) throw ParseError("byte 0: a byte order mark is not JSON");
-  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    throw ParseError("byte {}: a zero byte is not JSON", zero);
+  if (const size_t valid = valid_utf8_bytes(text); valid != text.size()) {
+    throw ParseError("byte {}: this is not UTF-8", valid);
   }
-  Builder builder;
-  nlohmann::json::sax_parse(text, &builder);
-  return builder.result();
+  JsonReader reader(text);
+  Json result = reader.value();
+  reader.expect_end();
+  return result;
 }
 
 std::string Json::text() const {

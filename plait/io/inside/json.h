@@ -34,9 +34,9 @@ class Json {
   // says that `what`, "vocab_size" for example, is something else.
   template <class T>
   const T& as(std::string_view what) const;
-  double number(std::string_view what) const;  // of an integer, too
+  double number(std::string_view what) const;  // also of an integer
 
-  // A member of an object; nullptr if it has none of this name. ParseError for another type.
+  // A member of an object; nullptr if it has none of this name. ParseError if it is not an object.
   const Json* find(std::string_view name) const;
   const Json& at(std::string_view name) const;  // ParseError if there is none
 

@@ -21,17 +21,31 @@ int low(uint8_t byte) { return byte & 15; }
 int high(uint8_t byte) { return byte >> 4; }
 int bit(const uint8_t* bytes, int place) { return bytes[place / 8] >> (place % 8) & 1; }
 
-// Element i of a block of 256 whose bytes hold four elements each: bits 2 · j of byte l belong to
-// plane j of 32 elements, and 32 bytes to 128 elements.
-int two_bits(const uint8_t* bytes, int i) {
-  const int plane = i % 128 / kPlane;
-  return bytes[i / 128 * kPlane + i % kPlane] >> (2 * plane) & 3;
+// Elements of a block of 256 that are in adjacent bytes, at the same place of each.
+struct PackedBits {
+  const uint8_t* bytes;
+  int shift, mask;
+
+  int operator[](int i) const { return bytes[i] >> shift & mask; }
+};
+
+// Elements from `first` to the end of its plane of 32. Four planes share 32 bytes.
+PackedBits two_bits(const uint8_t* bytes, int first) {
+  return {bytes + first / 128 * kPlane + first % kPlane, 2 * (first % 128 / kPlane), 3};
 }
 
-// The same for two elements in a byte, 32 bytes for 64 elements.
-int four_bits(const uint8_t* bytes, int i) {
-  const uint8_t byte = bytes[i / 64 * kPlane + i % kPlane];
-  return i % 64 < kPlane ? low(byte) : high(byte);
+// The same for two planes in 32 bytes, and for two of 64 elements in 64 bytes.
+PackedBits four_bits(const uint8_t* bytes, int first, int plane = kPlane) {
+  return {bytes + first / (2 * plane) * plane + first % plane, first / plane % 2 * 4, 15};
+}
+
+// Computes all integers of a group first: bytes may alias elements, and the loops would not
+// vectorise.
+template <class Integer>
+void scale_group(float scale, Integer integer, float* elements) {
+  std::array<int, kGroup> integers;
+  for (int i = 0; i < kGroup; ++i) integers[static_cast<size_t>(i)] = integer(i);
+  for (const int each : integers) *elements++ = scale * static_cast<float>(each);
 }
 
 // The scale and the minimum of a group of 32, which are 6 bits each (Q4_K, Q5_K).
@@ -127,64 +141,64 @@ void dequantize_q8_0(const uint8_t* block, float* elements) {
 void dequantize_q2_k(const uint8_t* block, float* elements) {
   const uint8_t *scales = block, *packed = block + 16;
   const float scale = half_at(block + 80), minimum = half_at(block + 82);
-  for (int group = 0; group < kSuperBlock / kGroup; ++group) {
-    const float own_scale = scale * static_cast<float>(low(scales[group]));
-    const float own_minimum = minimum * static_cast<float>(high(scales[group]));
-    for (int i = group * kGroup; i < (group + 1) * kGroup; ++i) {
-      elements[i] = own_scale * static_cast<float>(two_bits(packed, i)) - own_minimum;
+  for (int first = 0; first < kSuperBlock; first += kGroup) {
+    const float own_scale = scale * static_cast<float>(low(*scales));
+    const float own_minimum = minimum * static_cast<float>(high(*scales++));
+    const PackedBits bits = two_bits(packed, first);
+    for (int i = 0; i < kGroup; ++i) {
+      elements[first + i] = own_scale * static_cast<float>(bits[i]) - own_minimum;
     }
   }
 }
 
 void dequantize_q3_k(const uint8_t* block, float* elements) {
-  const uint8_t *upper = block, *packed = block + 32, *scales = block + 96;
+  const uint8_t *packed = block + 32, *scales = block + 96;
   const float scale = half_at(block + 108);
-  for (int group = 0; group < kSuperBlock / kGroup; ++group) {
-    const float own_scale = scale * static_cast<float>(signed_scale(scales, group));
-    for (int i = group * kGroup; i < (group + 1) * kGroup; ++i) {
-      const int is_set = upper[i % kPlane] >> (i / kPlane) & 1;  // then nothing is subtracted
-      elements[i] = own_scale * static_cast<float>(two_bits(packed, i) - (is_set ? 0 : 4));
-    }
+  for (int first = 0; first < kSuperBlock; first += kGroup) {
+    const float own_scale = scale * static_cast<float>(signed_scale(scales, first / kGroup));
+    const PackedBits bits = two_bits(packed, first);
+    // 4 is subtracted where this bit is not set.
+    const PackedBits upper = {block + first % kPlane, first / kPlane, 1};
+    scale_group(own_scale, [&](int i) { return bits[i] + 4 * upper[i] - 4; }, elements + first);
   }
 }
 
 void dequantize_q4_k(const uint8_t* block, float* elements) {
   const float scale = half_at(block), minimum = half_at(block + 2);
   const uint8_t *scales = block + 4, *packed = block + 16;
-  for (int group = 0; group < kSuperBlock / kPlane; ++group) {
-    const GroupScale own = group_scale(scales, group);
+  for (int first = 0; first < kSuperBlock; first += kPlane) {
+    const GroupScale own = group_scale(scales, first / kPlane);
     const float own_scale = scale * static_cast<float>(own.scale);
     const float own_minimum = minimum * static_cast<float>(own.minimum);
-    for (int i = group * kPlane; i < (group + 1) * kPlane; ++i) {
-      elements[i] = own_scale * static_cast<float>(four_bits(packed, i)) - own_minimum;
+    const PackedBits bits = four_bits(packed, first);
+    for (int i = 0; i < kPlane; ++i) {
+      elements[first + i] = own_scale * static_cast<float>(bits[i]) - own_minimum;
     }
   }
 }
 
 void dequantize_q5_k(const uint8_t* block, float* elements) {
   const float scale = half_at(block), minimum = half_at(block + 2);
-  const uint8_t *scales = block + 4, *upper = block + 16, *packed = block + 48;
-  for (int group = 0; group < kSuperBlock / kPlane; ++group) {
-    const GroupScale own = group_scale(scales, group);
+  const uint8_t *scales = block + 4, *packed = block + 48;
+  for (int first = 0; first < kSuperBlock; first += kPlane) {
+    const GroupScale own = group_scale(scales, first / kPlane);
     const float own_scale = scale * static_cast<float>(own.scale);
     const float own_minimum = minimum * static_cast<float>(own.minimum);
-    for (int i = group * kPlane; i < (group + 1) * kPlane; ++i) {
-      const int fifth = upper[i % kPlane] >> group & 1;
-      elements[i] = own_scale * static_cast<float>(four_bits(packed, i) | fifth << 4) - own_minimum;
+    const PackedBits bits = four_bits(packed, first), fifth = {block + 16, first / kPlane, 1};
+    for (int i = 0; i < kPlane; ++i) {
+      elements[first + i] = own_scale * static_cast<float>(bits[i] + 16 * fifth[i]) - own_minimum;
     }
   }
 }
 
 void dequantize_q6_k(const uint8_t* block, float* elements) {
-  const uint8_t *packed = block, *upper = block + 128, *scales = block + 192;
+  const uint8_t *packed = block, *scales = block + 192;
   const float scale = half_at(block + 208);
-  for (int group = 0; group < kSuperBlock / kGroup; ++group) {
-    const float own_scale = scale * static_cast<float>(static_cast<int8_t>(scales[group]));
-    for (int i = group * kGroup; i < (group + 1) * kGroup; ++i) {
-      const uint8_t byte = packed[i / 128 * 64 + i % 64];
-      const int lower = i % 128 < 64 ? low(byte) : high(byte);
-      elements[i] = own_scale * static_cast<float>((lower | two_bits(upper, i) << 4) - 32);
-    }
+  for (int first = 0; first < kSuperBlock; first += kGroup) {
+    const float own_scale = scale * static_cast<float>(static_cast<int8_t>(*scales++));
+    const PackedBits bits = four_bits(packed, first, 2 * kPlane),
+                     upper = two_bits(block + 128, first);
+    scale_group(own_scale, [&](int i) { return bits[i] + 16 * upper[i] - 32; }, elements + first);
   }
 }
 
@@ -233,8 +247,11 @@ void dequantize_tq1_0(const uint8_t* block, float* elements) {
 
 void dequantize_tq2_0(const uint8_t* block, float* elements) {
   const float scale = half_at(block + 64);
-  for (int i = 0; i < kSuperBlock; ++i) {
-    elements[i] = scale * static_cast<float>(two_bits(block, i) - 1);
+  for (int first = 0; first < kSuperBlock; first += kPlane) {
+    const PackedBits bits = two_bits(block, first);
+    for (int i = 0; i < kPlane; ++i) {
+      elements[first + i] = scale * static_cast<float>(bits[i] - 1);
+    }
   }
 }
 

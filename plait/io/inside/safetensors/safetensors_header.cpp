@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
@@ -114,10 +115,17 @@ uint64_t bytes_of_tensor(const SafetensorsTensor& tensor) {
     overflows |= __builtin_mul_overflow(bits, static_cast<uint64_t>(size), &bits);
   }
   overflows |= __builtin_mul_overflow(bits, tensor.type->bits, &bits);
-  const std::string text = tensor.info.dtype + text_of_sizes(tensor.info.sizes);
-  if (overflows) throw ParseError("{}: the number of bits exceeds 64 bits", text);
-  if (bits % 8 != 0) throw ParseError("{}: {} bits are not a number of bytes", text, bits);
+  const auto text = [&] { return tensor.info.dtype + text_of_sizes(tensor.info.sizes); };
+  if (overflows) throw ParseError("{}: the number of bits exceeds 64 bits", text());
+  if (bits % 8 != 0) throw ParseError("{}: {} bits are not a number of bytes", text(), bits);
   return bits / 8;
+}
+
+void sort_by_place(std::vector<SafetensorsTensor>& tensors) {
+  const auto place = [](const SafetensorsTensor& each) {
+    return std::tuple(each.info.begin, each.info.end, std::string_view(each.name));
+  };
+  if (!std::ranges::is_sorted(tensors, {}, place)) std::ranges::sort(tensors, {}, place);
 }
 
 // Each tensor begins where the one before it ends.
@@ -177,16 +185,16 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file) {
   const std::string_view text = header_text(file);
   const Json json = parse_header_text(text);
   SafetensorsHeader header;
-  for (const auto& [name, value] : json.as<Json::Object>("the header")) {
+  const auto& members = json.as<Json::Object>("the header");
+  header.tensors.reserve(members.size());
+  for (const auto& [name, value] : members) {
     if (name != kMetadataName) {
       header.tensors.push_back(for_tensor(name, [&] { return tensor_of(name, value); }));
     } else if (!value.is_null()) {
       header.metadata = metadata_of(value);
     }
   }
-  std::ranges::stable_sort(header.tensors, {}, [](const SafetensorsTensor& each) {
-    return std::pair(each.info.begin, each.info.end);
-  });
+  sort_by_place(header.tensors);
   uint64_t end = 0;
   for (const SafetensorsTensor& each : header.tensors) {
     for_tensor(each.name, [&] { check_place(each, end); });
