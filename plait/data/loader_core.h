@@ -50,7 +50,7 @@ class LoaderRun {
   virtual ~LoaderRun() = default;
   virtual int64_t count() const = 0;       // of batches
   virtual int64_t epoch_size() const = 0;  // samples in the whole epoch; -1 if unknown
-  // True for few batches: each sample is a piece then, so that all workers have something to do.
+  // True for few batches: each sample is a piece, so that all workers have something to do.
   virtual bool is_by_samples() const { return false; }
   virtual int64_t first_piece(int64_t batch) const { return batch; }
   // Null if the source has ended before.

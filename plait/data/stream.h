@@ -7,7 +7,7 @@
 //
 // A loader reads it on one thread at a time. So that several threads can do the rest of the work,
 // a stream may have `Raw next()` and `Sample finish(Raw, const Tensor& key) const`, which is called
-// by several threads at a time: mapped(stream, function) does.
+// by several threads at a time, also while another one is in next(): mapped(stream, function) does.
 #pragma once
 
 #include <concepts>

@@ -1,20 +1,31 @@
 #include "plait/data/stream_run.h"
 
+#include <condition_variable>
+#include <mutex>
+
 #include "plait/data/sample_key.h"
 
 namespace plait::data {
 
+struct Turns::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int64_t number = 0;
+};
+
+Turns::Turns() : state_(std::make_shared<State>()) {}
+
 void Turns::wait_for(int64_t number) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return number_ == number; });
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->number == number; });
 }
 
 void Turns::end() {
   {
-    const std::lock_guard lock(mutex_);
-    ++number_;
+    const std::lock_guard lock(state_->mutex);
+    ++state_->number;
   }
-  changed_.notify_all();
+  state_->changed.notify_all();
 }
 
 Tensor key_of_place(uint64_t seed, int64_t epoch, int64_t place) {

@@ -1,11 +1,9 @@
 // The batches of a stream, which threads read in turns. Used by loader.h.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,13 +16,13 @@ namespace plait::data {
 // Threads take turns in the order of their numbers.
 class Turns {
  public:
+  Turns();
   void wait_for(int64_t number);
   void end();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int64_t number_ = 0;
+  struct State;
+  std::shared_ptr<State> state_;
 };
 
 class Turn {

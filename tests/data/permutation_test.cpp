@@ -17,7 +17,9 @@ namespace {
 
 using data::Permutation;
 
-KeyBits key_of(uint64_t number) { return data::sample_key(17, 0, static_cast<int64_t>(number)); }
+KeyBits numbered_key(uint64_t number) {
+  return data::sample_key(17, 0, static_cast<int64_t>(number));
+}
 
 std::vector<int64_t> order_of(const Permutation& permutation) {
   std::vector<int64_t> order;
@@ -49,16 +51,17 @@ double deviation(const std::vector<int64_t>& counts) {
 
 TEST(Permutation, IsABijection) {
   for (int64_t count = 0; count <= 3000; count += count < 300 ? 1 : 7) {
-    ASSERT_TRUE(is_bijection(Permutation(count, key_of(static_cast<uint64_t>(count))))) << count;
+    ASSERT_TRUE(is_bijection(Permutation(count, numbered_key(static_cast<uint64_t>(count)))))
+        << count;
   }
   for (const int64_t count : {65'535, 65'536, 65'537, 200'003}) {
-    ASSERT_TRUE(is_bijection(Permutation(count, key_of(1)))) << count;
+    ASSERT_TRUE(is_bijection(Permutation(count, numbered_key(1)))) << count;
   }
 }
 
 TEST(Permutation, OfMoreThanMemoryHolds) {
   for (const int64_t count : {int64_t{1} << 40, INT64_MAX}) {
-    const Permutation permutation(count, key_of(2));
+    const Permutation permutation(count, numbered_key(2));
     std::map<int64_t, int64_t> found;
     for (int64_t i = 0; i < 1000; ++i) {
       const int64_t place = permutation(i * (count / 1000));
@@ -76,7 +79,7 @@ TEST(Permutation, EachOrderOfFewElementsIsEquallyFrequent) {
     int64_t orders = 1;
     for (int64_t i = 2; i <= count; ++i) orders *= i;
     for (int64_t key = 0; key < (count < 6 ? 60 : 12) * orders; ++key) {
-      ++frequency[order_of(Permutation(count, key_of(static_cast<uint64_t>(key))))];
+      ++frequency[order_of(Permutation(count, numbered_key(static_cast<uint64_t>(key))))];
     }
     ASSERT_EQ(static_cast<int64_t>(frequency.size()), orders);
     std::vector<int64_t> counts;
@@ -90,7 +93,7 @@ TEST(Permutation, EachElementIsEquallyFrequentAtEachPlace) {
     std::vector<int64_t> counts(static_cast<size_t>(count * count));
     std::vector<int64_t> steps(static_cast<size_t>(count));  // from one place to the next
     for (uint64_t key = 0; key < 2000; ++key) {
-      const auto order = order_of(Permutation(count, key_of(key)));
+      const auto order = order_of(Permutation(count, numbered_key(key)));
       for (int64_t i = 0; i < count; ++i) {
         ++counts[static_cast<size_t>(i * count + order[static_cast<size_t>(i)])];
       }
@@ -107,7 +110,7 @@ TEST(Permutation, EachElementIsEquallyFrequentAtEachPlace) {
 TEST(Permutation, MayBeOdd) {
   int odd_orders = 0;
   for (uint64_t key = 0; key < 400; ++key) {
-    const auto order = order_of(Permutation(16, key_of(key)));
+    const auto order = order_of(Permutation(16, numbered_key(key)));
     int inversions = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       for (size_t j = 0; j < i; ++j) inversions += order[j] > order[i] ? 1 : 0;
@@ -119,7 +122,7 @@ TEST(Permutation, MayBeOdd) {
 
 TEST(Permutation, NeighboursInALargeOneAreIndependent) {
   const int64_t count = 1 << 18;
-  const Permutation permutation(count, key_of(3));
+  const Permutation permutation(count, numbered_key(3));
   std::vector<int64_t> cells(32 * 32);
   for (int64_t i = 0; i + 1 < count; ++i) {
     ++cells[static_cast<size_t>(permutation(i) * 32 / count * 32 +

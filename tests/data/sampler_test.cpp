@@ -22,30 +22,30 @@ std::vector<int64_t> epoch_of(const Sampler& sampler, int64_t epoch = 0) {
   return indices;
 }
 
-std::vector<int64_t> sorted(std::vector<int64_t> indices) {
+std::vector<int64_t> in_order(std::vector<int64_t> indices) {
   std::ranges::sort(indices);
   return indices;
 }
 
-std::vector<int64_t> up_to(int64_t count) { return epoch_of(SequentialSampler(count)); }
+std::vector<int64_t> first_indices(int64_t count) { return epoch_of(SequentialSampler(count)); }
 
 TEST(Samplers, InOrder) {
-  EXPECT_EQ(up_to(3), (std::vector<int64_t>{0, 1, 2}));
-  EXPECT_EQ(epoch_of(SequentialSampler(3), 8), up_to(3));
-  EXPECT_TRUE(up_to(0).empty());
+  EXPECT_EQ(first_indices(3), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(epoch_of(SequentialSampler(3), 8), first_indices(3));
+  EXPECT_TRUE(first_indices(0).empty());
   EXPECT_EQ(epoch_of(SubsetSampler({7, 2, 7})), (std::vector<int64_t>{7, 2, 7}));
 }
 
 TEST(Samplers, InRandomOrder) {
   const RandomSampler sampler(100, {.seed = 3});
-  EXPECT_EQ(sorted(epoch_of(sampler)), up_to(100));
-  EXPECT_NE(epoch_of(sampler), up_to(100));
+  EXPECT_EQ(in_order(epoch_of(sampler)), first_indices(100));
+  EXPECT_NE(epoch_of(sampler), first_indices(100));
   EXPECT_NE(epoch_of(sampler, 0), epoch_of(sampler, 1));
   EXPECT_EQ(epoch_of(sampler, 5), epoch_of(RandomSampler(100, {.seed = 3}), 5));
   EXPECT_NE(epoch_of(sampler, 5), epoch_of(RandomSampler(100, {.seed = 4}), 5));
   EXPECT_FALSE(Sampler(sampler).repeats());
   const SubsetRandomSampler subset({5, 9, 2}, 1);
-  EXPECT_EQ(sorted(epoch_of(subset, 7)), (std::vector<int64_t>{2, 5, 9}));
+  EXPECT_EQ(in_order(epoch_of(subset, 7)), (std::vector<int64_t>{2, 5, 9}));
   std::set<std::vector<int64_t>> orders;
   for (int64_t epoch = 0; epoch < 60; ++epoch) orders.insert(epoch_of(subset, epoch));
   EXPECT_EQ(orders.size(), 6u);
@@ -59,8 +59,8 @@ TEST(Samplers, EpochsOfAnotherSize) {
   }());
   const RandomSampler longer(50, {.num_samples = 120});
   const auto indices = epoch_of(longer);
-  EXPECT_EQ(sorted({indices.begin(), indices.begin() + 50}), up_to(50));
-  EXPECT_EQ(sorted({indices.begin() + 50, indices.begin() + 100}), up_to(50));
+  EXPECT_EQ(in_order({indices.begin(), indices.begin() + 50}), first_indices(50));
+  EXPECT_EQ(in_order({indices.begin() + 50, indices.begin() + 100}), first_indices(50));
   EXPECT_FALSE(std::equal(indices.begin(), indices.begin() + 50, indices.begin() + 50));
   EXPECT_TRUE(longer.repeats());
 }
@@ -92,7 +92,7 @@ TEST(Samplers, ByWeightsWithoutReplacement) {
   std::vector<int> first(5), second(5);
   for (int64_t epoch = 0; epoch < 8000; ++epoch) {
     const auto indices = epoch_of(all, epoch);
-    ASSERT_EQ(sorted(indices), (std::vector<int64_t>{0, 2, 3, 4}));
+    ASSERT_EQ(in_order(indices), (std::vector<int64_t>{0, 2, 3, 4}));
     ++first[static_cast<size_t>(indices[0])];
     ++second[static_cast<size_t>(indices[1])];
   }

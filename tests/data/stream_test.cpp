@@ -37,22 +37,22 @@ struct Counter {
   void seek(std::span<const int64_t> position) { following = position.empty() ? 0 : position[0]; }
 };
 
-std::vector<int64_t> numbers_in(const Tensor& x) {
+std::vector<int64_t> integers_in(const Tensor& x) {
   const auto elements = x.array().contiguous().elements<int64_t>();
   return {elements.begin(), elements.end()};
 }
 
 template <class L>
-std::vector<std::vector<int64_t>> rest_of(L& loader) {
+std::vector<std::vector<int64_t>> batches_of(L& loader) {
   std::vector<std::vector<int64_t>> batches;
-  for (const Tensor& batch : loader) batches.push_back(numbers_in(batch));
+  for (const Tensor& batch : loader) batches.push_back(integers_in(batch));
   return batches;
 }
 
 template <class L>
 std::vector<int64_t> all_of(L& loader) {
   std::vector<int64_t> all;
-  for (const auto& batch : rest_of(loader)) all.insert(all.end(), batch.begin(), batch.end());
+  for (const auto& batch : batches_of(loader)) all.insert(all.end(), batch.begin(), batch.end());
   return all;
 }
 
@@ -60,14 +60,14 @@ TEST(Streams, AreReadInOrder) {
   for (const int workers : {0, 1, 4}) {
     Loader loader(Counter{11}, {.batch_size = 3, .workers = workers, .in_order = false});
     for (int epoch = 0; epoch < 3; ++epoch) {
-      EXPECT_EQ(rest_of(loader),
+      EXPECT_EQ(batches_of(loader),
                 (std::vector<std::vector<int64_t>>{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10}}));
     }
     EXPECT_EQ(loader.state(), (LoaderState{.epoch = 3}));
     Loader dropping(Counter{11}, {.batch_size = 3, .drop_last = true, .workers = workers});
-    EXPECT_EQ(rest_of(dropping).size(), 3u);
+    EXPECT_EQ(batches_of(dropping).size(), 3u);
     Loader empty(Counter{0}, {.workers = workers});
-    EXPECT_EQ(rest_of(empty).size(), 0u);
+    EXPECT_EQ(batches_of(empty).size(), 0u);
   }
 }
 
@@ -100,12 +100,12 @@ TEST(Streams, AreDividedAmongRanks) {
         Loader loader(
             Counter{size},
             {.batch_size = 2, .workers = static_cast<int>(size % 3), .ranks = ranks, .rank = rank});
-        const auto batches = rest_of(loader);
+        const auto batches = batches_of(loader);
         counts.insert(batches.size());
         for (const auto& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
       }
       std::ranges::sort(all);
-      EXPECT_EQ(all, numbers_in(arange(size)));
+      EXPECT_EQ(all, integers_in(arange(size)));
       EXPECT_EQ(counts.size(), 1u);
     }
   }
@@ -152,7 +152,7 @@ TEST(Streams, OneAfterAnother) {
 
 TEST(Streams, OfADataset) {
   Loader loader(DatasetStream(TensorDataset(arange(5))), {.batch_size = 2, .workers = 2});
-  EXPECT_EQ(all_of(loader), numbers_in(arange(5)));
+  EXPECT_EQ(all_of(loader), integers_in(arange(5)));
   loader.seek({.place = 2, .source = {2}});
   EXPECT_EQ(all_of(loader), (std::vector<int64_t>{2, 3, 4}));
   loader.seek({.source = {-2}});
@@ -167,7 +167,7 @@ TEST(Streams, FailuresNameTheSampleAndArePassedBy) {
     EXPECT_EQ(loader.state(), (LoaderState{.place = 5, .source = {5}}));
     std::vector<int64_t> found;
     for (++batch; batch != loader.end(); ++batch) {
-      for (const int64_t number : numbers_in(*batch)) found.push_back(number);
+      for (const int64_t number : integers_in(*batch)) found.push_back(number);
     }
     EXPECT_EQ(found, (std::vector<int64_t>{5, 6, 7, 8, 9, 10}));
   }
@@ -180,7 +180,7 @@ TEST(Streams, FailuresNameTheSampleAndArePassedBy) {
   expect_contains(message_of<ValueError>([&] { ++batch; }), {"sample 2: not this"});
   EXPECT_EQ(loader.state().place, 4);
   ++batch;
-  EXPECT_EQ(numbers_in(*batch), (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(integers_in(*batch), (std::vector<int64_t>{4, 5}));
 }
 
 TEST(Streams, HaveNoOtherOrder) {

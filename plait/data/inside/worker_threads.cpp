@@ -1,6 +1,6 @@
 #include "plait/data/inside/worker_threads.h"
 
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include <pthread.h>
@@ -42,7 +42,7 @@ WorkerThreads::WorkerThreads(int count, const std::string& name, std::function<v
         work();
       });
     }
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // those that were started must not be lost
     if (threads_.empty()) throw ValueError("no thread could be started: {}", error.what());
   }
 }

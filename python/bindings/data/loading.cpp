@@ -20,6 +20,7 @@
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
+namespace loading {
 namespace {
 
 using namespace data;
@@ -233,14 +234,15 @@ void bind_files(nb::module_& module) {
 }
 
 }  // namespace
+}  // namespace loading
 
 void bind_loading(nb::module_& core) {
   nb::module_ module = core.def_submodule("_data", "The parts of plait.data that are in C++.");
-  bind_samplers(module);
-  bind_plans(module);
-  bind_prefetcher(module);
-  bind_batches(module);
-  bind_files(module);
+  loading::bind_samplers(module);
+  loading::bind_plans(module);
+  loading::bind_prefetcher(module);
+  loading::bind_batches(module);
+  loading::bind_files(module);
 }
 
 }  // namespace plait::python

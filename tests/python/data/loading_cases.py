@@ -9,6 +9,8 @@ import time
 import numpy as np
 import plait as pl
 
+WORKERS = ({}, {"num_workers": 1}, {"num_workers": 3}, {"num_workers": 20}, {"num_workers": 3, "prefetch_factor": 1})  # ways to make batches
+
 
 class Numbers(pl.data.Dataset):
     """Samples are their number, and a random number from their key."""
@@ -96,6 +98,16 @@ class Places(pl.data.Dataset):
     def __getitem__(self, index):
         time.sleep(0.002)
         return os.getpid(), threading.get_ident() % 2**62
+
+
+class FailingOddly(pl.data.Dataset):
+    """Samples raise an exception that cannot be pickled."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        raise Unpicklable(1, 2)
 
 
 class Unpicklable(Exception):

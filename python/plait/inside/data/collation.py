@@ -41,6 +41,8 @@ def _collated(samples, path):
     if dataclasses.is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in dataclasses.fields(first)]
         return dataclasses.replace(first, **{name: _part(samples, lambda each: getattr(each, name), f"{path}.{name}") for name in names})  # noqa: B023
+    if type(first) is np.ndarray and all(type(each) is np.ndarray and each.dtype == first.dtype and each.shape == first.shape for each in samples):
+        return asarray(np.stack(samples))
     if is_array(first):
         return _core._data.stack([asarray(each) for each in samples])
     where = f"{path.removeprefix('.')} of the samples" if path else "a sample"
@@ -99,7 +101,11 @@ def _like_mapping(first, batch):
 
 
 def default_convert(sample):
-    """The sample with its arrays as tensors, without a batch."""
+    """The sample with its arrays as tensors: what a loader with batch_size=None does.
+
+    >>> plait.data.default_convert({"x": np.arange(2), "name": "a"})
+    {'x': [0 1] : i64[2], 'name': 'a'}
+    """
     if isinstance(sample, collections.abc.Mapping):
         return _like_mapping(sample, {key: default_convert(value) for key, value in sample.items()})
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):

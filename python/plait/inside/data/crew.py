@@ -22,9 +22,15 @@ class Crew:
         self._process, self._queues, self._threads = os.getpid(), [], []
         self.processes = processes
         for number in range(count):
-            self._queues.append(queue.SimpleQueue())
-            thread = threading.Thread(target=_main, args=(self._queues[-1], number, init), name=f"plait-data-{number}", daemon=True)
-            thread.start()
+            tasks = queue.SimpleQueue()
+            thread = threading.Thread(target=_main, args=(tasks, number, init), name=f"plait-data-{number}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system starts no more: fewer take longer
+                if not self._threads:
+                    raise
+                break
+            self._queues.append(tasks)
             self._threads.append(thread)
         self._end = weakref.finalize(self, _end, self._process, self._queues, self._threads, processes)
         self._end.atexit = False  # _end_all is earlier than other functions of atexit
@@ -40,7 +46,7 @@ class Crew:
 
     def wait(self, done):
         """Waits until all threads are done with a run that was cancelled, or has ended."""
-        if os.getpid() != self._process:
+        if os.getpid() != self._process or not self._end.alive:  # a fork, or the end of the interpreter
             return
         end = time.monotonic() + _SECONDS_TO_END
         for thread in self._threads:

@@ -23,6 +23,7 @@ def user_line(error):
 
 def from_users_code(error):
     """The exception, with a traceback that begins in the user's code, if that was called."""
+    _leave_out_threads(error)
     found = error.__traceback__
     while found is not None and not _is_users(found.tb_frame.f_code.co_filename):
         found = found.tb_next
@@ -33,15 +34,15 @@ def name_place(error, place):
     """Adds "sample 17" to an exception, with the user's line, and begins the message of an error of Plait with it."""
     line = user_line(error)
     if isinstance(error, errors.Error):
-        _leave_out_threads(error, line)
+        _leave_out_threads(error)
         error.message = f"{place}: {error.message}"
         error.args = (f"{place}: {error}", *error.args[1:])
     error.add_note(f"{place}" if line is None else f"{place}, at {line}")
 
 
-def _leave_out_threads(error, line):
-    """The innermost line outside of Plait is one of Python's threads where no code of the user is in between."""
-    if line is None and error.location and error.args:
+def _leave_out_threads(error):
+    """An error of Plait has the innermost line outside of Plait. Where a worker calls no code of the user, that is one of Python's own."""
+    if isinstance(error, errors.Error) and error.location.startswith(("threading.py:", "process.py:")):
         error.args = (str(error).replace(f", at {error.location}", "", 1), *error.args[1:])
         error.message = error.message.replace(f", at {error.location}", "", 1)
         error.location = ""

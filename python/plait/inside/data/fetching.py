@@ -6,7 +6,7 @@ from plait import _core
 from plait.inside.data.collation import default_collate, default_convert, without_rows
 from plait.inside.data.datasets import TensorDataset
 from plait.inside.data.failures import name_place
-from plait.inside.data.keyed import sample_of, takes_key
+from plait.inside.data.keyed import takes_key
 from plait.inside.data.streams import Counted, set_epoch
 
 _data = _core._data
@@ -30,6 +30,7 @@ class Fetcher:
         self.dataset, self.is_batched = dataset, is_batched
         self.has_own_collate = collate_fn is not None
         self.collate = collate_fn or (default_collate if is_batched else default_convert)
+        self._takes_key = takes_key(dataset)
 
     def batch(self, job):
         """The batch of a job."""
@@ -41,7 +42,7 @@ class Fetcher:
         """A sample of a job."""
         index = job.indices[i]
         try:
-            return sample_of(self.dataset, index, key_of(job, i) if takes_key(self.dataset) else None)
+            return self.dataset.get(index, key_of(job, i)) if self._takes_key else self.dataset[index]
         except Exception as error:
             name_place(error, f"sample {index}")
             raise

@@ -217,8 +217,7 @@ class DataLoader:
         count, processes, init = self.num_workers, None, self.worker_init_fn
         if self.worker == "process":
             count = 1 if self._is_stream else count  # a stream is read in one place
-            processes = [WorkerProcess(self._context, number, self._fetcher, init) for number in range(count)]
-            init = None
+            processes, init = WorkerProcess.begin_all(self._context, count, self._fetcher, init), None
         crew = Crew(count, init, processes)
         if self.persistent_workers:
             self._crew = crew

@@ -108,7 +108,7 @@ class MapRun:
     def __init__(self, fetcher, batches, position, rows, workers):
         self.fetcher, self.size, self._batches, self._position, self._rows = fetcher, batches.size, batches, position, rows
         self.count = batches.count()
-        # With few batches each sample is a piece, so that all workers have something to do.
+        # If there are few batches, each sample is a piece, so that all workers have something to do.
         self.by_samples, self._firsts = self.count < workers and fetcher.is_batched, [0]
         if self.by_samples:
             for number in range(self.count):

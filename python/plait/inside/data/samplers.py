@@ -220,7 +220,10 @@ def numbers_in(name, what, given, dtype):
     message = f"{name}: {what} are {in_words(given)}, expected a list of {'integers' if dtype == 'int64' else 'numbers'}"
     if not isinstance(given, collections.abc.Iterable) or isinstance(given, (str, bytes, collections.abc.Mapping)):
         raise errors.TypeError(message)
-    array = np.asarray(given if hasattr(given, "__array__") else list(given))
+    try:
+        array = np.asarray(given if hasattr(given, "__array__") else list(given))
+    except ValueError:  # lists of different lengths
+        raise errors.TypeError(message) from None
     is_right = array.ndim == 1 and (array.size == 0 or array.dtype.kind in ("iu" if dtype == "int64" else "iuf"))
     if not is_right:
         raise errors.TypeError(message)

@@ -31,7 +31,7 @@ class IterableDataset(Dataset):
         raise errors.TypeError.with_hint(f"{type(self).__name__}: samples are not defined", "define __iter__(self)")
 
     def _source(self):
-        """The part that is read in order; _finish makes samples of it, in several threads."""
+        """The iterable that is read in order; _finish makes samples of what it yields, in several threads."""
         return self
 
     def _finish(self, raw, _key):

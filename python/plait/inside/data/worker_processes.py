@@ -43,7 +43,7 @@ class WorkerProcess:
             pass
 
     def call(self, request, is_cancelled):
-        """The answer of the process to a request; None if the caller does not need it any more. Raises what it raises."""
+        """Lets the process do a request, and returns its result; None if the caller does not need it any more. Raises what it raises."""
         if self._process is None:
             self.start()
         try:
@@ -89,6 +89,18 @@ class WorkerProcess:
         self._connection.close()
         self._shared.close()
         self._process = self._connection = self._shared = None
+
+    @classmethod
+    def begin_all(cls, context, count, fetcher, init):
+        """So many processes. If one does not begin, none is left."""
+        begun = []
+        try:
+            for number in range(count):
+                begun.append(cls(context, number, fetcher, init))
+        except BaseException:
+            cls.end_all(begun)
+            raise
+        return begun
 
     @staticmethod
     def end_all(processes):
