@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -288,6 +289,35 @@ TEST(EventLog, AForkedProcessNeitherWritesNorKeepsTheLock) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(steps_in(folder.path("run")), std::vector<std::string>{"2 a"});
+}
+
+// The lock file is still there, and a process that the killed one forked is alive.
+TEST(EventLog, AKilledProcessLeavesTheLockFreeAlsoToItsChildren) {
+  const TemporaryFolder folder;
+  int from_child[2], to_grandchild[2];
+  ASSERT_EQ(::pipe(from_child), 0);
+  ASSERT_EQ(::pipe(to_grandchild), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    EventLog log(folder.path("run"));
+    char byte = 0;
+    ::close(to_grandchild[1]);
+    if (::fork() == 0) {
+      (void)!::read(to_grandchild[0], &byte, 1);  // until the test has ended
+      ::_exit(0);
+    }
+    (void)!::write(from_child[1], &byte, 1);
+    ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(from_child[0], &byte, 1), 1);
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run") + "/.events.lock"));
+  EXPECT_NO_THROW(EventLog(folder.path("run"), 0));
+  for (const int descriptor : {from_child[0], from_child[1], to_grandchild[0], to_grandchild[1]}) {
+    ::close(descriptor);
+  }
 }
 
 TEST(EventLog, AFullDiskLeavesWholeRecords) {

@@ -41,7 +41,12 @@ class CellCursor {
 
   std::string_view plain_cell() {
     const size_t begin = position_;
-    while (!at_line_end() && text_[position_] != dialect_.separator) ++position_;
+    const char separator = dialect_.separator;
+    while (position_ < text_.size()) {
+      const char next = text_[position_];
+      if (next == separator || next == '\n' || next == '\r') break;
+      ++position_;
+    }
     return text_.substr(begin, position_ - begin);
   }
 
@@ -112,21 +117,30 @@ void read_csv_cells(std::string_view text, size_t position, const CsvDialect& di
     }
     bool doubled = false;
     const std::string_view cell = cursor.quoted_cell(doubled);
-    if (doubled) row.unquoted.push_back(with_single_quotes(cell, dialect.quote));
-    row.cells.push_back(doubled ? std::string_view(row.unquoted.back()) : cell);
+    if (doubled) row.unquoted.push_front(with_single_quotes(cell, dialect.quote));
+    row.cells.push_back(doubled ? std::string_view(row.unquoted.front()) : cell);
   } while (cursor.accept_separator());
   row.is_terminated = cursor.accept_line_end();
   row.next = cursor.position();
 }
 
+std::optional<size_t> csv_row_begin(std::string_view text, size_t position) {
+  while (position < text.size() && (text[position] == '\n' || text[position] == '\r')) ++position;
+  return position < text.size() ? std::optional(position) : std::nullopt;
+}
+
 std::optional<RowPlace> find_csv_row(std::string_view text, size_t position,
                                      const CsvDialect& dialect) {
-  while (position < text.size() && (text[position] == '\n' || text[position] == '\r')) ++position;
-  if (position >= text.size()) return std::nullopt;
-  if (const auto end = simple_end(text, position, dialect.quote)) return RowPlace{position, *end};
-  CsvCells row;
-  read_csv_cells(text, position, dialect, row);
-  return RowPlace{position, row.next};
+  const auto begin = csv_row_begin(text, position);
+  if (!begin) return std::nullopt;
+  if (const auto end = simple_end(text, *begin, dialect.quote)) return RowPlace{*begin, *end};
+  CellCursor cursor(text, *begin, dialect);
+  do {
+    bool doubled = false;
+    cursor.at_quote() ? cursor.quoted_cell(doubled) : cursor.plain_cell();
+  } while (cursor.accept_separator());
+  cursor.accept_line_end();
+  return RowPlace{*begin, cursor.position()};
 }
 
 }  // namespace plait

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <forward_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,10 +18,10 @@ struct CsvDialect {
 };
 
 struct CsvCells {
-  std::vector<std::string_view> cells = {};  // of the text, or of `unquoted`
-  std::deque<std::string> unquoted = {};     // of cells with quotes inside
-  bool is_terminated = false;                // an end of line follows
-  size_t next = 0;                           // where the next row begins
+  std::vector<std::string_view> cells = {};      // of the text, or of `unquoted`
+  std::forward_list<std::string> unquoted = {};  // of cells with quotes inside
+  bool is_terminated = false;                    // an end of line follows
+  size_t next = 0;                               // where the next row begins
 };
 
 // Reads the row at a position. A row ends with \n, \r\n or \r, or with the text. A quoted cell may
@@ -30,7 +30,10 @@ struct CsvCells {
 void read_csv_cells(std::string_view text, size_t position, const CsvDialect& dialect,
                     CsvCells& row);
 
-// The next row at a position or after it that is not an empty line.
+// Where the next row begins at a position or after it, since empty lines are none; nothing at the
+// end.
+std::optional<size_t> csv_row_begin(std::string_view text, size_t position);
+// The same, with the place of the row after it.
 std::optional<RowPlace> find_csv_row(std::string_view text, size_t position,
                                      const CsvDialect& dialect);
 

@@ -9,12 +9,12 @@
 namespace plait {
 namespace {
 
-constexpr std::string_view kBlankInCell = " \t";
+bool is_blank_in_cell(char c) { return c == ' ' || c == '\t'; }
 
 std::string_view trimmed(std::string_view cell) {
-  const size_t begin = cell.find_first_not_of(kBlankInCell);
-  if (begin == std::string_view::npos) return {};
-  return cell.substr(begin, cell.find_last_not_of(kBlankInCell) + 1 - begin);
+  while (!cell.empty() && is_blank_in_cell(cell.front())) cell.remove_prefix(1);
+  while (!cell.empty() && is_blank_in_cell(cell.back())) cell.remove_suffix(1);
+  return cell;
 }
 
 // from_chars takes no plus.
@@ -40,7 +40,7 @@ std::optional<int64_t> csv_integer(std::string_view cell) {
 
 std::optional<double> csv_float(std::string_view cell) {
   const std::string_view text = without_plus(trimmed(cell));
-  if (text.find('(') != std::string_view::npos) return std::nullopt;  // nan(1)
+  if (text.ends_with(')')) return std::nullopt;  // nan(1)
   double value = 0;
   const std::errc error = parse_number(text, value);
   if (error == std::errc()) return value;

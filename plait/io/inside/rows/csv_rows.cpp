@@ -86,10 +86,10 @@ void CsvRows::fail(size_t position, std::string_view message) const {
 
 void CsvRows::read_names() {
   first_row_ = mark_bytes(text_);
-  const auto place = find_csv_row(text_, first_row_, dialect_);
+  const auto place = csv_row_begin(text_, first_row_);
   if (!place && options_.has_header) throw ParseError("line 1: expected the names of columns");
   CsvCells row;
-  if (place) read_csv_cells(text_, place->begin, dialect_, row);
+  if (place) read_csv_cells(text_, *place, dialect_, row);
   names_ = options_.names;
   if (options_.has_header) {
     first_row_ = row.next;
@@ -103,9 +103,9 @@ void CsvRows::read_names() {
   }
   std::unordered_set<std::string_view> distinct;
   for (const std::string& name : names_) {
-    if (!is_valid_utf8(name)) fail(place ? place->begin : 0, "the name of a column is not UTF-8");
+    if (!is_valid_utf8(name)) fail(place.value_or(0), "the name of a column is not UTF-8");
     if (distinct.insert(name).second) continue;
-    fail(place ? place->begin : 0, fmt::format("two columns are named {}", in_quotes(name)));
+    fail(place.value_or(0), fmt::format("two columns are named {}", in_quotes(name)));
   }
 }
 
@@ -141,9 +141,9 @@ std::vector<CsvType> CsvRows::found_types() const {
   }
   CsvCells row;
   for (size_t at = first_row_; !is_all_given; at = row.next) {
-    const auto place = find_csv_row(text_, at, dialect_);
+    const auto place = csv_row_begin(text_, at);
     if (!place) break;
-    read(place->begin, row);
+    read(*place, row);
     for (size_t i = 0; i < names_.size(); ++i) {
       if (given[i] || found[i].has_text) continue;
       if (is_missing(row.cells[i])) {
@@ -232,8 +232,7 @@ CsvTable CsvRows::rows(int64_t begin, int64_t end) {
     read(*place, row);
     const std::string problem = columns.add(row, [this](auto cell) { return is_missing(cell); });
     if (!problem.empty()) fail(*place, problem);
-    const auto next = find_csv_row(text_, row.next, dialect_);
-    place = next ? std::optional(next->begin) : std::nullopt;
+    place = csv_row_begin(text_, row.next);
   }
   return columns.table();
 }

@@ -7,7 +7,6 @@ from plait.inside.logs.log import Log, encoded, number, plain, resumed_step, ste
 from plait.inside.transforms.tracing import Program, trace
 
 
-
 def _array(values):
     """An array of any library, with its numbers as they are."""
     if hasattr(values, "detach"):  # of PyTorch
@@ -91,5 +90,5 @@ class EventLog(Log):
         """Flushes, and ends the log and its parts."""
         self._core.close()
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind, error, traceback):
         self._core.close_as(kind is None)

@@ -81,7 +81,7 @@ class Log:
     def __enter__(self):
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind, error, traceback):
         self.close()
 
     def __reduce__(self):

@@ -86,5 +86,5 @@ class Logs:
     def __enter__(self):
         return self
 
-    def __exit__(self, kind, error, trace):
-        self._for_each(lambda log: log.__exit__(kind, error, trace))
+    def __exit__(self, kind, error, traceback):
+        self._for_each(lambda log: log.__exit__(kind, error, traceback))
