@@ -203,7 +203,7 @@ def text_of_python_module(module, known, module_class):
 def python_modules(plait):
     """The modules whose stubs are generated from Python code, by their names in plait."""
     found = {}
-    for name in ("data", "io", "nn", "optim", "metrics"):
+    for name in ("data", "io", "nn", "optim", "metrics", "text"):
         module = getattr(plait, name, None)
         if module is None:
             continue

@@ -29,12 +29,7 @@ void check_options(const TrainingOptions& options) {
     throw ValueError("train: the shrinking_factor is {}, expected between 0 and 1",
                      options.shrinking_factor);
   }
-  for (const char32_t c : options.initial_alphabet) {
-    if (c > kLastCharacter || (c >= 0xd800 && c <= 0xdfff)) {
-      throw ValueError("train: U+{:04X} in the initial_alphabet is not a character",
-                       static_cast<uint32_t>(c));
-    }
-  }
+  expect_utf8(options.initial_alphabet, "train: the initial_alphabet");
   for (const AddedToken& token : options.special_tokens) {
     expect_utf8(token.content, "train: a special token");
   }
@@ -104,10 +99,10 @@ Tokenizer Trainer::train(const TrainingOptions& options) const {
   return TokenizerFactory::from(std::move(parts));
 }
 
-std::u32string byte_level_alphabet() {
-  std::u32string alphabet;
+std::string byte_level_alphabet() {
+  std::string alphabet;
   for (uint32_t byte = 0; byte < 256; ++byte) {
-    alphabet += character_of_byte(static_cast<uint8_t>(byte));
+    append_utf8(alphabet, character_of_byte(static_cast<uint8_t>(byte)));
   }
   return alphabet;
 }

@@ -24,7 +24,7 @@ struct TrainingOptions {
   std::vector<AddedToken> special_tokens = {};  // the first ids are theirs
   uint64_t min_frequency = 0;                   // of what becomes a token; not of Unigram
   // Characters that are tokens even if they do not appear, and the most characters that are.
-  std::u32string initial_alphabet = {};
+  std::string initial_alphabet = {};
   std::optional<size_t> limit_alphabet = {};
   std::optional<size_t> max_token_length = {};  // characters
 
@@ -58,6 +58,6 @@ class Trainer {
 };
 
 // The characters of byte-level tokenizers, for initial_alphabet.
-std::u32string byte_level_alphabet();
+std::string byte_level_alphabet();
 
 }  // namespace plait::text

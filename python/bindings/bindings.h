@@ -61,6 +61,7 @@ void bind_numpy_files(nb::module_& module);
 void bind_safetensors(nb::module_& module);
 void bind_gguf(nb::module_& module);
 void bind_loading(nb::module_& core);
+void bind_text(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 
@@ -160,6 +161,9 @@ Dim dim_from(nb::handle object);
 nb::object to_python(Dim dim);
 Shape shape_from(nb::handle object);  // a size or a sequence of sizes
 nb::tuple to_python(const Shape& shape);
+
+// ParseError for bytes that are not UTF-8.
+nb::str text_to_python(std::string_view text);
 Axes axes_from(nb::handle object);  // None means all axes
 std::vector<int64_t> integers_from(nb::handle object);
 // An undefined tensor becomes None.

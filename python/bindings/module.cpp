@@ -42,6 +42,7 @@ NB_MODULE(_core, module) {
   bind_gguf(module);
   bind_logs(module);
   bind_rows(module);
+  bind_text(module);
   bind_boundary(module);
   bind_loading(module);
 #if PLAIT_TESTING

@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 __version__: str
 
-from . import fft as fft, io as io, linalg as linalg, nn as nn, optim as optim, random as random, tree as tree
+from . import (
+    data as data, fft as fft, io as io, linalg as linalg, metrics as metrics, nn as nn, optim as optim, random as random, text as text, tree as tree,
+)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

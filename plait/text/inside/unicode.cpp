@@ -231,6 +231,8 @@ char32_t composed(char32_t first, char32_t second) {
 }
 
 bool is_cluster_boundary(char32_t before, char32_t after, int32_t& state) {
+  const auto later = later_category(after);
+  if (later && is_in(kMarks, *later)) return false;
   return utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
                                           static_cast<utf8proc_int32_t>(after), &state);
 }

@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
@@ -260,6 +262,11 @@ std::vector<int64_t> integers_from(nb::handle object) {
   std::vector<int64_t> integers;
   for (const nb::handle each : object) integers.push_back(integer_from(each));
   return integers;
+}
+
+nb::str text_to_python(std::string_view text) {
+  if (!is_valid_utf8(text)) throw ParseError("the text {} is not UTF-8", in_quotes(text));
+  return nb::str(text.data(), text.size());
 }
 
 nb::object to_python(const Tensor& tensor) { return tensor ? nb::cast(tensor) : nb::none(); }

@@ -1,9 +1,5 @@
 #include "python/bindings/files/files.h"
 
-#include "plait/core/error.h"
-#include "plait/core/text.h"
-#include "plait/io/inside/utf8.h"
-
 namespace plait::python {
 
 std::map<std::string, Array> arrays_from(const nb::dict& tensors) {
@@ -18,11 +14,6 @@ nb::dict to_python(std::map<std::string, Array> arrays) {
   nb::dict tensors;
   for (auto& [name, array] : arrays) tensors[text_to_python(name)] = Tensor(std::move(array));
   return tensors;
-}
-
-nb::str text_to_python(std::string_view text) {
-  if (!is_valid_utf8(text)) throw ParseError("the text {} is not UTF-8", in_quotes(text));
-  return nb::str(text.data(), text.size());
 }
 
 nb::list names_to_python(std::span<const std::string> names) {

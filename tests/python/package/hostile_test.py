@@ -14,7 +14,7 @@ import plait
 
 PLACES = {"plait": plait, "plait.linalg": plait.linalg, "plait.fft": plait.fft, "plait.random": plait.random, "plait.nn": plait.nn,
           "plait.optim": plait.optim, "plait.tree": plait.tree, "plait.nn.init": plait.nn.init, "plait.optim.lr_scheduler": plait.optim.lr_scheduler,
-          "plait.metrics": plait.metrics, "plait.io": plait.io}
+          "plait.metrics": plait.metrics, "plait.io": plait.io, "plait.text": plait.text}
 HOSTILE = [-1, 0, 2**63 - 1, 2**64, -(2**63), float("nan"), float("inf"), None, (), (0,), (-1,), (2**62, 2**62), "", "no such name",
            "é", {}, [[1, 2], [3]], object()]
 # Not called: they wait for another event, or affect other calls.

@@ -142,7 +142,7 @@ class Tracebacks(unittest.TestCase):
     def test_of_constructors(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # where logs are made
             refused = sum(self.refusals_of_classes(place) for place in (
-                plait.nn, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.io))
+                plait.nn, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.io, plait.text))
         self.assertGreater(refused, 700)
 
     def refusals_of_classes(self, place):
@@ -159,7 +159,7 @@ class Tracebacks(unittest.TestCase):
     def test_of_functions(self):
         """Each function of these modules that is written in Python refuses something, with the line of the call."""
         count = 0
-        for place in (plait.nn, plait.nn.init, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.tree, plait.io):
+        for place in (plait.nn, plait.nn.init, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.tree, plait.io, plait.text):
             for name in [each for each in place.__all__ if type(getattr(place, each)) is plait._core._Boundary]:
                 path = f"{place.__name__.removeprefix('plait.')}.{name}"
                 with self.subTest(path):

@@ -16,7 +16,7 @@ import typed_example
 
 PACKAGE = pathlib.Path(plait.__file__).parent
 PLACES = {"__init__": plait, "fft": plait.fft, "linalg": plait.linalg, "nn/__init__": plait.nn, "nn/init": plait.nn.init, "optim/__init__": plait.optim,
-          "optim/lr_scheduler": plait.optim.lr_scheduler, "metrics": plait.metrics, "io": plait.io, "random": plait.random, "tree": plait.tree}
+          "optim/lr_scheduler": plait.optim.lr_scheduler, "metrics": plait.metrics, "io": plait.io, "random": plait.random, "text": plait.text, "tree": plait.tree}
 MISTAKES = """import plait as pl
 x = pl.ones((2, 3))
 pl.softmax(x, axes=-1)

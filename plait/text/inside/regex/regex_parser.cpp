@@ -134,7 +134,8 @@ class RegexParser {
     return std::nullopt;
   }
 
-  // (?i:…) or (?i), which holds to the end of the group.
+  // (?i:…), or (?i), after which the rest of the group is like a group of its own: a(?i)b|c is
+  // a(?i:b|c).
   std::optional<RegexNode> flag_group() {
     const Flags outer = flags_;
     bool value = true;
@@ -149,9 +150,10 @@ class RegexParser {
         in_.fail("this kind of group is not supported");
       }
     }
-    if (in_.accept(")")) return std::nullopt;
-    in_.accept(":");
-    RegexNode node = closed(alternatives());
+    const bool is_rest = in_.accept(")");
+    if (!is_rest) in_.accept(":");
+    RegexNode node = alternatives();
+    if (!is_rest) node = closed(std::move(node));
     flags_ = outer;
     return node;
   }

@@ -71,7 +71,9 @@ class BpeTrainer {
     for (const auto& [word, count] : counts_.words) {
       for (const char32_t c : characters_of_text(word)) frequencies[c] += count;
     }
-    for (const char32_t c : options_.initial_alphabet) frequencies[c] = UINT64_MAX;
+    for (const char32_t c : characters_of_text(options_.initial_alphabet)) {
+      frequencies[c] = UINT64_MAX;
+    }
     std::vector<char32_t> kept;
     for (const auto& [c, frequency] : frequencies) kept.push_back(c);
     const size_t limit = options_.limit_alphabet.value_or(kept.size());

@@ -59,7 +59,7 @@ class UnigramTrainer {
     for (const auto& [word, count] : counts_.words) {
       for (const char32_t c : characters_of_text(word)) characters_.insert(c);
     }
-    characters_.insert(options_.initial_alphabet.begin(), options_.initial_alphabet.end());
+    for (const char32_t c : characters_of_text(options_.initial_alphabet)) characters_.insert(c);
     if (characters_.size() > options_.vocab_size) {
       throw ValueError("train: the vocab_size is {}, but the texts have {} characters",
                        options_.vocab_size, characters_.size());
