@@ -58,6 +58,10 @@ struct JitOptions {
   // Maximum number of records for different structures, dtypes and static values; beyond that the
   // least recently called one is dropped.
   size_t max_records = 256;
+  // The bits of a result depend on the arguments alone, not on earlier calls: the first call runs
+  // the record, too, no size becomes a symbol, and functions that read numbers run eagerly. So a
+  // process that goes on from a checkpoint computes the bits of one that was not interrupted.
+  bool repeatable = false;
 };
 
 // Statistics: what was recorded, and why it was recorded again.
@@ -143,6 +147,9 @@ struct Call {
   // Called before donated tensors are taken, so that other owners release them.
   std::function<void()> release_owner = {};
   bool by_host = false;  // run the host code even if there is a record
+  // Called when the host code has run, before its record is run in the same call; false if its
+  // results are to be used instead.
+  std::function<bool()> begin_again = {};
 };
 struct Outcome {
   std::vector<Tensor> leaves;

@@ -369,9 +369,13 @@ class Jit {
         if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
       }
     };
+    const auto begin_again = [&] {
+      const LockedPython locked;
+      return nb::cast<bool>(call.attr("begin_again")());
+    };
     const jits::Outcome outcome = computed([&] {
-      return cache_(
-          {key, JitArguments(given, to_take), names, host, release_owner, outside.by_host});
+      return cache_({key, JitArguments(given, to_take), names, host, release_owner, outside.by_host,
+                     begin_again});
     });
     if (Trace::current() == nullptr) release_owner();
     return result_of(outcome, call, outside);
@@ -453,7 +457,7 @@ void bind_jit(nb::module_& module) {
           "__init__",
           [](Jit* self, const std::string& name, nb::handle dynamic, bool fullgraph, bool disable,
              const std::string& backend, const std::string& mode, size_t max_paths,
-             size_t max_records, bool donates) {
+             size_t max_records, bool repeatable, bool donates) {
             new (self) Jit({.name = name,
                             .dynamic = dynamic_from(dynamic),
                             .donate = std::vector<size_t>(donates ? 1 : 0),
@@ -462,11 +466,12 @@ void bind_jit(nb::module_& module) {
                             .backend = backend,
                             .mode = mode_from(mode),
                             .max_paths = max_paths,
-                            .max_records = max_records});
+                            .max_records = max_records,
+                            .repeatable = repeatable});
           },
           nb::arg("name"), nb::arg("dynamic"), nb::arg("fullgraph"), nb::arg("disable"),
           nb::arg("backend"), nb::arg("mode"), nb::arg("max_paths"), nb::arg("max_records"),
-          nb::arg("donates"))
+          nb::arg("repeatable"), nb::arg("donates"))
       .def("again", &Jit::again)
       .def("run",
            [](const Jit& jit, nb::handle key, nb::handle given, nb::handle call, nb::object places,

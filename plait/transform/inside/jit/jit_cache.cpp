@@ -52,6 +52,7 @@ struct Cache::State {
   Outcome make_record(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
   bool donates_arguments(const Record& record) const;
   Outcome run_record(Call& call, const Record& record, EffectLog& log) const;
+  Outcome run_new_record(Call& call, Recording recording, EffectLog& log) const;
   // Runs `record`. If it fails because sizes are symbolic, runs the host code with numbers and
   // returns its outcome; else returns nothing.
   template <class Record>
@@ -68,7 +69,8 @@ Outcome Cache::State::run_host_in_pieces(const Call& call, Found& found,
   const EffectLog::Scope effects(log);
   if (found.variant == nullptr) return run_by_host(call);
   check_promised(options, *found.variant, sizes);
-  if (pieces.is_full() || any_is_followed(call.leaves)) return run_by_host(call);
+  const bool is_eager = options.repeatable || pieces.is_full() || any_is_followed(call.leaves);
+  if (is_eager) return run_by_host(call);
   const std::vector<ir::Type> types = records.types_for(found, sizes);
   Outcome outcome;
   const auto other = with_numbers_if_refused(call, found, log, [&] {
@@ -107,12 +109,27 @@ Outcome Cache::State::make_record(Call& call, Found& found, std::span<const int6
   if (recording.record) recording.record->run = backend(recording.record->program, options);
   records.add(found, recording);
   if (!recording.captures_followed && !any_is_followed(call.leaves)) {
-    return std::move(recording.outcome);
+    return run_new_record(call, std::move(recording), log);
   }
   log.rewind();
   if (recording.record) return run_record(call, *recording.record, log);
   const EffectLog::Scope effects(log);
   return run_by_host(call);
+}
+
+// The results of the host code, or, if calls are to be repeatable, those of its record.
+Outcome Cache::State::run_new_record(Call& call, Recording recording, EffectLog& log) const {
+  const bool runs_again = options.repeatable && recording.record &&
+                          (!call.begin_again || call.begin_again());
+  if (!runs_again) return std::move(recording.outcome);
+  log.rewind();
+  const std::shared_ptr<const Record> record = recording.record;
+  if (record->outcomes.empty()) recording.outcome.leaves.clear();
+  try {
+    return run_record(call, *record, log);
+  } catch (const SideExit&) {  // a guard is true eagerly and false when compiled, or the reverse
+    return std::move(recording.outcome);
+  }
 }
 
 template <class Record>

@@ -122,6 +122,7 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
   }
   entry.seen.emplace_back(sizes.begin(), sizes.end());
   entry.is_dynamic.resize(sizes.size());
+  entry.keeps_numbers = options.repeatable;
   make_dynamic(options, entry, call);
   return made;
 }
@@ -148,7 +149,7 @@ Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& 
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t first = entry.seen.front()[i];
     if (entry.is_dynamic[i] || sizes[i] == first) continue;
-    entry.is_dynamic[i] = true;
+    entry.is_dynamic[i] = !entry.keeps_numbers;
     if (why.empty()) {
       why =
           fmt::format("the size {} is {}, was {} before", entry.symbols[i].text(), sizes[i], first);

@@ -86,6 +86,7 @@ struct Entry {
   std::vector<bool> is_dynamic;
   // True if recording fails with symbolic sizes, but not with numbers.
   bool has_only_numbers = false;
+  bool keeps_numbers = false;  // sizes that differ do not become symbols
   std::vector<SizeFact> promised;
   std::deque<Variant> variants;  // the latest first
   size_t records = 0;

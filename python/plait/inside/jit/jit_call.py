@@ -224,6 +224,14 @@ class Call:
             self._needed = Needed(self, names)
             raise self._needed
 
+    def begin_again(self):
+        """Takes back what the host code has changed, so that its record can run in this call, too. False if its changes or results cannot be repeated."""
+        if self.jitted._by_host is not None or self._is_refused:
+            return False
+        self.take_back()
+        self.has_run, self.written = False, {}
+        return True
+
     def take_back(self):
         if self._snapshot is not None:
             self._snapshot.restore()

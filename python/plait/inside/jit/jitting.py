@@ -298,7 +298,7 @@ def _called_tree(tree, *arguments, **named):
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",
-        mode="default", max_paths=32, max_records=256):
+        mode="default", max_paths=32, max_records=256, repeatable=False):
     """A function that is recorded once and then run from the record.
 
     >>> import plait as pl
@@ -311,9 +311,10 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     outcome; a function that reads numbers from tensors runs its host code at each call. State that the function reads from
     its closure and globals is checked at each call. Results may reuse the memory of arguments that
     are donated, by numbers or by names; their tensors are empty afterwards. jit of a Module is a tree, whose weights
-    are those of the Module."""
+    are those of the Module. If `repeatable`, the bits of a result do not depend on earlier calls, so a training run that goes
+    on from a checkpoint computes what it would have computed without the interruption."""
     options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
-                   max_paths=max_paths, max_records=max_records)
+                   max_paths=max_paths, max_records=max_records, repeatable=bool(repeatable))
     if function is None:
         return lambda given: jit(given, name=name, donate=donate, **options)
     return _jitted_again(function, donate, {**options, "name": name or getattr(function, "__name__", "jitted")})
