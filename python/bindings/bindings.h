@@ -59,6 +59,7 @@ void bind_transforms(nb::module_& module);
 void bind_records(nb::module_& module);
 void bind_numpy_files(nb::module_& module);
 void bind_safetensors(nb::module_& module);
+void bind_checkpoints(nb::module_& module);
 void bind_gguf(nb::module_& module);
 void bind_loading(nb::module_& core);
 void bind_text(nb::module_& module);

@@ -39,6 +39,7 @@ NB_MODULE(_core, module) {
   bind_records(module);
   bind_numpy_files(module);
   bind_safetensors(module);
+  bind_checkpoints(module);
   bind_gguf(module);
   bind_logs(module);
   bind_rows(module);

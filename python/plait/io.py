@@ -1,6 +1,7 @@
-"""Files: NumPy's arrays and archives, MNIST's, safetensors and GGUF; logs of training runs; readers of CSV, JSONL and text. Paths are strings
-or os.PathLike; files are read and written while other threads of Python run."""
+"""Files: NumPy's arrays and archives, MNIST's, safetensors and GGUF; checkpoints and logs of training runs; readers of CSV, JSONL and text. Paths
+are strings or os.PathLike; files are read and written while other threads of Python run."""
 
+from plait.inside.files.checkpoints import Checkpoints  # noqa: F401
 from plait.inside.files.gguf import GGUFFile, load_gguf, open_gguf  # noqa: F401
 from plait.inside.files.numpy_files import load_idx, load_npy, load_npz, save_npy, save_npz  # noqa: F401
 from plait.inside.files.safetensors import SafetensorsFile, load_safetensors, open_safetensors, save_safetensors  # noqa: F401

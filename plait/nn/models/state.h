@@ -6,13 +6,12 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "plait/core/trees/renaming.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::nn {
@@ -20,9 +19,7 @@ namespace plait::nn {
 using State = std::map<std::string, Tensor>;
 
 struct LoadOptions {
-  // Maps names of the state to those of the model; the first pattern that matches applies, and its
-  // * stands for the same text in the new name. Without a new name, the tensor is dropped.
-  std::vector<std::pair<std::string, std::optional<std::string>>> rename = {};
+  Renaming rename = {};                       // names of the state to those of the model
   std::vector<std::string> missing = {};      // patterns of names that the state may lack
   std::vector<std::string> superfluous = {};  // patterns of names that the model may lack
 };

@@ -73,6 +73,17 @@ nb::list objects_of(const Structure& structure) {
   return all;
 }
 
+// ("leaf", path, None), ("node", path, its class) and ("constant", path, its value).
+nb::list parts_of(const Structure& structure) {
+  constexpr std::array<const char*, 3> kRoles = {"leaf", "node", "constant"};
+  nb::list all;
+  for (const Structure::Part& each : structure.parts()) {
+    all.append(nb::make_tuple(kRoles[static_cast<size_t>(each.role)], each.path.c_str(),
+                              each.object));
+  }
+  return all;
+}
+
 bool equals(const Structure& structure, nb::handle other) {
   return nb::isinstance<Structure>(other) && structure.equals(*nb::inst_ptr<Structure>(other));
 }
@@ -99,6 +110,7 @@ void bind_class(nb::module_& module) {
                    "The paths of the leaves in order, such as \"blocks.3.norm1.scale\".")
       .def("_is_of", &has_leaves)
       .def("_objects", &objects_of)
+      .def("_parts", &parts_of)
       .def("_expect_hashable",
            [](const Structure& structure, const char* prefix) { structure.hash(prefix); })
       .def("__len__", &Structure::size)

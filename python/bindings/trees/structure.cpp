@@ -85,17 +85,22 @@ class Structure::Walk {
     return new_node(node.kind, node.type, node.names, children);
   }
 
-  // Calls visit(node, path) for each node without children.
+  // Calls visit(node, path) for each node, parents first.
+  template <class Visit>
+  void visit_all(const std::string& path, const Visit& visit) {
+    const Node& node = nodes_[next_++];
+    visit(node, path);
+    if (is_end(node)) return;
+    for (size_t i = 0; i < node.count; ++i) {
+      visit_all(path_below(path, name_of(node, i)), visit);
+    }
+  }
+  // The same, for those without children.
   template <class Visit>
   void visit_ends(const std::string& path, const Visit& visit) {
-    const Node& node = nodes_[next_++];
-    if (node.kind == Kind::leaf || node.kind == Kind::constant) {
-      visit(node, path);
-      return;
-    }
-    for (size_t i = 0; i < node.count; ++i) {
-      visit_ends(path_below(path, name_of(node, i)), visit);
-    }
+    visit_all(path, [&](const Node& node, const std::string& its) {
+      if (is_end(node)) visit(node, its);
+    });
   }
 
   std::string text() {
@@ -120,8 +125,13 @@ class Structure::Walk {
   }
 
  private:
+  static bool is_end(const Node& node) {
+    return node.kind == Kind::leaf || node.kind == Kind::constant;
+  }
   static std::string name_of(const Node& node, size_t i) {
-    if (node.kind == Kind::registered && !node.names.is_valid()) return std::to_string(i - 1);
+    if (node.kind == Kind::registered && !node.names.is_valid()) {
+      return i == 0 ? "static" : std::to_string(i - 1);
+    }
     return node.names.is_valid() ? nb::str(nb::object(node.names[i])).c_str() : std::to_string(i);
   }
 
@@ -152,6 +162,20 @@ std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
     if (!is_plain) objects.emplace_back(path, node.constant);
   });
   return objects;
+}
+
+std::vector<Structure::Part> Structure::parts() const {
+  std::vector<Part> parts;
+  Walk(*this).visit_all("", [&](const Node& node, const std::string& path) {
+    if (node.kind == Kind::leaf) {
+      parts.push_back({path, Role::leaf, nb::none()});
+    } else if (node.kind == Kind::constant) {
+      parts.push_back({path, Role::constant, node.constant});
+    } else {
+      parts.push_back({path, Role::node, node.type});
+    }
+  });
+  return parts;
 }
 
 std::string Structure::text() const { return Walk(*this).text(); }

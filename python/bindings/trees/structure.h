@@ -45,6 +45,14 @@ class Structure {
   std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
   // Constants, but numbers, texts, classes and functions that keep nothing, with their paths.
   std::vector<std::pair<std::string, nb::object>> objects() const;
+  // All parts, with their paths: the class of a node, the value of a constant, nothing for a leaf.
+  enum class Role : uint8_t { leaf, node, constant };
+  struct Part {
+    std::string path;
+    Role role;
+    nb::object object;
+  };
+  std::vector<Part> parts() const;
   std::string text() const;  // with * for each leaf
   bool equals(const Structure& other) const;
   // Throws a TypeError if a constant is not hashable; it names the path, after the prefix.

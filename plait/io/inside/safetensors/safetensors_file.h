@@ -19,6 +19,8 @@ class SafetensorsFile {
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
+  const std::string& path() const { return path_; }
+  std::span<const std::byte> bytes() const { return bytes_; }  // all of the file
   const SafetensorsHeader& header() const { return header_; }
   const SafetensorsTensor* find(std::string_view name) const;  // null if there is none
 

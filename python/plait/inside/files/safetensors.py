@@ -43,8 +43,8 @@ def save_safetensors(path, tensors, metadata=None, *, max_shard_size=None):
     ...     sorted(os.listdir(folder))
     ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors', 'model.safetensors.index.json']
     """
-    _core._save_safetensors(path_of("save_safetensors", path), tensors_of("save_safetensors", tensors), _metadata_of(metadata),
-                            _bytes_of(max_shard_size))
+    _core._save_safetensors(path_of("save_safetensors", path), tensors_of("save_safetensors", tensors),
+                            metadata_of("io.save_safetensors", metadata), bytes_of_size("io.save_safetensors", max_shard_size))
 
 
 def open_safetensors(path):
@@ -127,14 +127,15 @@ def _slice_of(index, size):
     return place % size, place % size + 1, 1
 
 
-def _metadata_of(metadata):
+def metadata_of(what, metadata):
+    """Strings by name; or None."""
     if metadata is None:
         return None
     if not isinstance(metadata, collections.abc.Mapping):
-        raise errors.TypeError(f"io.save_safetensors: the metadata is {in_words(metadata)}, expected a dict of strings by name")
+        raise errors.TypeError(f"{what}: the metadata is {in_words(metadata)}, expected a dict of strings by name")
     for name, value in metadata.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise errors.TypeError.with_hint(f"io.save_safetensors: the metadata {in_words(name)} is {in_words(value)}, expected strings",
+            raise errors.TypeError.with_hint(f"{what}: the metadata {in_words(name)} is {in_words(value)}, expected strings",
                                              "json.dumps(value) makes a string of anything")
     return {text_of("save_safetensors", name): text_of("save_safetensors", value) for name, value in metadata.items()}
 
@@ -142,7 +143,7 @@ def _metadata_of(metadata):
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
-def _bytes_of(size):
+def bytes_of_size(what, size):
     """The largest shard in bytes; 0 for None, any number."""
     if size is None:
         return 0
@@ -151,4 +152,4 @@ def _bytes_of(size):
         size = int(found[1]) * _UNITS[found[2].upper()] if found and found[2].upper() in _UNITS else size
     if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 2**63:
         return size
-    raise errors.ValueError(f'io.save_safetensors: max_shard_size is {in_words(size)}, expected a number of bytes or a text such as "5GB"')
+    raise errors.ValueError(f'{what}: max_shard_size is {in_words(size)}, expected a number of bytes or a text such as "5GB"')

@@ -1,13 +1,12 @@
 """The tensors of a model by name: reading, loading and freezing them."""
 
-import collections
-
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import nearest
 from plait.inside.trees.buffers import MARK, Names, of_structure
 from plait.inside.trees.module import FROZEN, Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen, expect_distinct, matches
+from plait.inside.trees.renaming import renamed
 from plait.inside.trees.sharing import distinct
 from plait.tree import flatten
 
@@ -44,7 +43,8 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     leaves, structure = flatten(model)
     expect_distinct("nn.load_state", structure.paths)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
-    given, wanted = _renamed(_expect_state(state), rename), dict(zip(structure.paths, leaves))
+    names = renamed("nn.load_state", list(_expect_state(state)), rename)
+    given, wanted = {names[name]: value for name, value in state.items() if names[name] is not None}, dict(zip(structure.paths, leaves))
     tied = _tied_names(structure.paths, leaves)
     absent = [name for name in wanted if not any(each in given for each in tied[name]) and not matches(name, missing)]
     further = [name for name in given if name not in wanted and not matches(name, superfluous)]
@@ -97,37 +97,6 @@ def _expect_state(state):
         return state
     raise errors.TypeError.with_hint(f"nn.load_state: the state is a {type(state).__name__}, expected a dict of tensors by name",
                                      "pass theirs.state_dict()" if hasattr(state, "state_dict") else "plait.nn.state(model) makes one")
-
-
-def _renamed(state, rename):
-    rename = _renaming(rename, list(state)) if isinstance(rename, dict) else rename
-    names = {name: name if rename is None else rename(name) for name in state}
-    twice = [name for name, count in collections.Counter(names.values()).items() if count > 1 and name is not None]
-    if twice:
-        raise errors.ValueError(f"nn.load_state: rename gives the name {twice[0]!r} to {[name for name in names if names[name] == twice[0]]}")
-    return {names[name]: value for name, value in state.items() if names[name] is not None}
-
-
-def _renaming(patterns, names):
-    """A function of names: the first pattern that matches applies, and its * stands for the same text in the new name."""
-    import re
-
-    rules = [(re.compile("(.*)".join(map(re.escape, pattern.split("*"))) + r"\Z"), new) for pattern, new in patterns.items()]
-    for pattern, (rule, _) in zip(patterns, rules):
-        if not any(map(rule.match, names)):
-            near = nearest(pattern, names, 0.3)
-            raise errors.ValueError.with_hint(f"nn.load_state: no name of the state matches {pattern!r} of rename", f"did you mean {near}?" if near
-                                              else f"there are {', '.join(names[:_MOST]) or 'none'}")
-
-    def renamed(name):
-        for rule, new in rules:
-            found = rule.match(name)
-            if found:
-                parts = iter(found.groups())
-                return new if new is None else "".join(next(parts, "") if each == "*" else each for each in re.split(r"(\*)", new))
-        return name
-
-    return renamed
 
 
 _MOST = 8  # names that an error lists

@@ -1,4 +1,4 @@
-#include "plait/io/inside/logs/path_lock.h"
+#include "plait/io/inside/path_lock.h"
 
 #include <algorithm>
 #include <array>
@@ -59,7 +59,7 @@ bool HeldLocks::watch() {
   return true;
 }
 
-// Some file systems have no locks; a log there is better than none.
+// Some file systems have no locks: a writer there is better than none.
 bool has_no_locks(int error) { return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP; }
 
 std::string writer_of(int descriptor) {
@@ -103,7 +103,7 @@ bool PathLock::acquire(std::string_view what) {
     throw IoError("cannot lock {}: {}", path_, std::generic_category().message(error));
   }
   throw IoError("{} is being written by {}", what, writer)
-      .hint("close the other log, or choose another place");
+      .hint("close the other writer, or choose another place");
 }
 
 PathLock::~PathLock() {
