@@ -113,7 +113,7 @@ CheckpointFolder::State::State(std::string given, CheckpointFolderOptions option
   }
   if (options.read_only) return;
   lock.emplace(folder + "/.lock", fmt::format("the folder of checkpoints {}", folder));
-  remove_unfinished(folder);
+  remove_unfinished_checkpoints(folder);
   remove_unused_shards(folder);
 }
 

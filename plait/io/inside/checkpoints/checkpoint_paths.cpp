@@ -98,7 +98,7 @@ void remove_checkpoint_file(const std::string& folder, const std::string& name) 
   as_io_error(folder, [&] { return fs::remove(fs::path(folder) / name); });
 }
 
-void remove_unfinished(const std::string& folder) {
+void remove_unfinished_checkpoints(const std::string& folder) {
   for (const auto& [name, meaning] : checkpoint_files(folder)) {
     if (meaning.kind == FileKind::unfinished) remove_checkpoint_file(folder, name);
   }

@@ -19,7 +19,7 @@ std::map<int64_t, std::string> checkpoint_paths(const std::string& folder);
 void sync_folder(const std::string& folder);
 
 // Removes the temporary files of processes that were killed. Nobody else may write.
-void remove_unfinished(const std::string& folder);
+void remove_unfinished_checkpoints(const std::string& folder);
 // Removes shards that no index names.
 void remove_unused_shards(const std::string& folder);
 void remove_checkpoint_file(const std::string& folder, const std::string& name);

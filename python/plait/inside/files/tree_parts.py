@@ -63,7 +63,9 @@ def text_of(value, depth=3):
         return _short(repr(value))
     for number in int, float, complex:
         if isinstance(value, number):
-            return repr(number(value))  # of NumPy's numbers, too
+            return repr(number(value))
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
+        return text_of(value.item())  # a number of NumPy's
     if isinstance(value, (set, frozenset)):
         return _short("{" + ", ".join(sorted(text_of(each) for each in value)) + "}")
     if isinstance(value, type):
