@@ -15,8 +15,7 @@ constexpr const char* kMapPart = "map";
 std::string class_name(std::string_view spelled) {
   const std::string_view whole = spelled.substr(0, spelled.find('<'));
   const size_t colon = whole.rfind("::");
-  const std::string_view name =
-      colon == std::string_view::npos ? whole : whole.substr(colon + 2);
+  const std::string_view name = colon == std::string_view::npos ? whole : whole.substr(colon + 2);
   // <lambda(…)> or (lambda at …)
   return name.empty() || name.starts_with('(') ? "function" : std::string(name);
 }
@@ -42,8 +41,9 @@ void CheckpointTree::add(const std::string& path, const Tensor& tensor) {
     return;
   }
   if (tensor.is_traced() || !tensor.is_array()) {
-    throw ValueError("{} is a {}, which has no elements to save{}", path.empty() ? "the tree" : path,
-                     tensor.type().text(), tensor.is_traced() ? " while it is recorded" : "")
+    throw ValueError("{} is a {}, which has no elements to save{}",
+                     path.empty() ? "the tree" : path, tensor.type().text(),
+                     tensor.is_traced() ? " while it is recorded" : "")
         .at(Location::of_caller())
         .hint("return it from the traced function, and save it outside");
   }

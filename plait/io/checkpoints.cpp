@@ -10,16 +10,15 @@
 #include <thread>
 #include <utility>
 
-#include <unistd.h>
-
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "plait/core/error.h"
 #include "plait/core/log.h"
 #include "plait/core/text.h"
 #include "plait/io/inside/checkpoints/checkpoint_files.h"
-#include "plait/io/inside/checkpoints/checkpoint_paths.h"
 #include "plait/io/inside/checkpoints/checkpoint_metadata.h"
+#include "plait/io/inside/checkpoints/checkpoint_paths.h"
 #include "plait/io/inside/checkpoints/known_checkpoints.h"
 #include "plait/io/inside/checkpoints/tree_match.h"
 #include "plait/io/inside/path_lock.h"
@@ -128,7 +127,8 @@ CheckpointFolder::State::~State() {
 
 void CheckpointFolder::State::expect_writable(const char* function) const {
   if (process != ::getpid()) {
-    throw ValueError("Checkpoints.{}: {} was opened by the parent of this process", function, folder)
+    throw ValueError("Checkpoints.{}: {} was opened by the parent of this process", function,
+                     folder)
         .hint("the process that has opened the folder writes into it");
   }
   if (lock) return;
@@ -312,7 +312,7 @@ Checkpoint CheckpointFolder::load_latest() const {
 }
 
 void CheckpointFolder::restore_places(const CheckpointPlaces& places,
-                                 const RestoreOptions& options) const {
+                                      const RestoreOptions& options) const {
   const Checkpoint checkpoint = options.step ? load(*options.step) : load_latest();
   const auto rename = [&](const std::string& name) { return renamed(name, options.rename); };
   std::map<std::string, Array> found = match_trees(

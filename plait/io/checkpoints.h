@@ -33,14 +33,14 @@ enum class BestIs : uint8_t { least, greatest };
 
 // After each save, those that no rule keeps are removed.
 struct CheckpointFolderOptions {
-  int64_t keep_last = 3;        // of the greatest steps; 0: all
-  int64_t keep_every = 0;       // those of its multiples, for ever; 0: none
-  std::string best = {};        // a metric by which the best are kept; empty: none
+  int64_t keep_last = 3;   // of the greatest steps; 0: all
+  int64_t keep_every = 0;  // those of its multiples, for ever; 0: none
+  std::string best = {};   // a metric by which the best are kept; empty: none
   BestIs best_is = BestIs::least;
   int64_t keep_best = 1;
-  int64_t largest_shard = 0;    // as in SafetensorsOptions
-  bool wait = false;            // save returns when the file is on the disk
-  bool read_only = false;       // the folder, which another run may write, is not changed
+  int64_t largest_shard = 0;  // as in SafetensorsOptions
+  bool wait = false;          // save returns when the file is on the disk
+  bool read_only = false;     // the folder, which another run may write, is not changed
 };
 
 struct SaveCheckpointOptions {

@@ -162,9 +162,7 @@ Dim dim_from(nb::handle object);
 nb::object to_python(Dim dim);
 Shape shape_from(nb::handle object);  // a size or a sequence of sizes
 nb::tuple to_python(const Shape& shape);
-
-// ParseError for bytes that are not UTF-8.
-nb::str text_to_python(std::string_view text);
+nb::str text_to_python(std::string_view text);  // ParseError if it is not UTF-8
 Axes axes_from(nb::handle object);  // None means all axes
 std::vector<int64_t> integers_from(nb::handle object);
 // An undefined tensor becomes None.

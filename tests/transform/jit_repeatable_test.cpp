@@ -44,11 +44,11 @@ TEST(RepeatableJit, SizesStayNumbers) {
 }
 
 TEST(RepeatableJit, PathsAndNumbersThatAreRead) {
-  const auto paths = jit(
-      [](const Tensor& x) { return x[{0, 0}].truth() ? total(x) : total(x) + 1.; },
-      {.repeatable = true});
-  const auto reading = jit([](const Tensor& x) { return total(x) * max(x).item<double>(); },
-                           {.repeatable = true});
+  const auto paths =
+      jit([](const Tensor& x) { return x[{0, 0}].truth() ? total(x) : total(x) + 1.; },
+          {.repeatable = true});
+  const auto reading =
+      jit([](const Tensor& x) { return total(x) * max(x).item<double>(); }, {.repeatable = true});
   const Tensor x = rows(33), zero = x * 0.;
   const std::string first = bits(paths(x)), second = bits(paths(zero)), read = bits(reading(x));
   for (int i = 0; i < 2; ++i) {

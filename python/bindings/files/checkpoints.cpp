@@ -63,15 +63,16 @@ nb::dict tensors_to_python(const Checkpoint& checkpoint) {
   return tensors;
 }
 
-void save(CheckpointFolder& checkpoints, int64_t step, const nb::tuple& tree, const nb::dict& metrics,
-          const nb::dict& metadata, const nb::bytes& program) {
+void save(CheckpointFolder& checkpoints, int64_t step, const nb::tuple& tree,
+          const nb::dict& metrics, const nb::dict& metadata, const nb::bytes& program) {
   CheckpointTree saved = tree_from(tree[0], tree[1], tree[2]);
   SaveCheckpointOptions options{metrics_from(metrics), texts_from(metadata),
                                 std::string(program.c_str(), program.size())};
   computed([&] { checkpoints.save_tree(step, std::move(saved), std::move(options)); });
 }
 
-// The tensors by their paths in the tree `like`. `renames` has the new path, or None, of each old one.
+// The tensors by their paths in the tree `like`. `renames` has the new path, or None, of each old
+// one.
 nb::dict match(const Checkpoint& checkpoint, const nb::tuple& tree, const nb::dict& renames,
                const std::vector<std::string>& skip, const std::vector<std::string>& fill) {
   const CheckpointTree like = tree_from(tree[0], tree[1], tree[2]);
@@ -86,13 +87,12 @@ nb::dict match(const Checkpoint& checkpoint, const nb::tuple& tree, const nb::di
 
 std::unique_ptr<Checkpoint> load(const CheckpointFolder& checkpoints, std::optional<int64_t> step) {
   return computed([&] {
-    return std::make_unique<Checkpoint>(step ? checkpoints.load(*step)
-                                             : checkpoints.load_latest());
+    return std::make_unique<Checkpoint>(step ? checkpoints.load(*step) : checkpoints.load_latest());
   });
 }
 
 void bind_checkpoint(nb::module_& module) {
-  nb::class_<Checkpoint>(module, "_Checkpoint")
+  nb::class_<Checkpoint>(module, "_SavedCheckpoint")
       .def_ro("step", &Checkpoint::step)
       .def("tensors", tensors_to_python)
       .def("metrics", metrics_to_python)
@@ -109,11 +109,11 @@ void bind_checkpoint(nb::module_& module) {
 
 void bind_checkpoints(nb::module_& module) {
   bind_checkpoint(module);
-  nb::class_<CheckpointFolder>(module, "_Checkpoints")
+  nb::class_<CheckpointFolder>(module, "_CheckpointFolder")
       .def("__init__",
-           [](CheckpointFolder* self, const nb::bytes& folder, int64_t keep_last, int64_t keep_every,
-              const std::string& best, bool is_greatest, int64_t keep_best, int64_t largest_shard,
-              bool wait, bool read_only) {
+           [](CheckpointFolder* self, const nb::bytes& folder, int64_t keep_last,
+              int64_t keep_every, const std::string& best, bool is_greatest, int64_t keep_best,
+              int64_t largest_shard, bool wait, bool read_only) {
              const CheckpointFolderOptions options{
                  keep_last, keep_every,    best, is_greatest ? BestIs::greatest : BestIs::least,
                  keep_best, largest_shard, wait, read_only};
@@ -124,18 +124,25 @@ void bind_checkpoints(nb::module_& module) {
       .def("wait", [](CheckpointFolder& checkpoints) { computed([&] { checkpoints.wait(); }); })
       .def("close", [](CheckpointFolder& checkpoints) { computed([&] { checkpoints.close(); }); })
       .def("steps",
-           [](const CheckpointFolder& checkpoints) { return computed([&] { return checkpoints.steps(); }); })
+           [](const CheckpointFolder& checkpoints) {
+             return computed([&] { return checkpoints.steps(); });
+           })
       .def("latest",
-           [](const CheckpointFolder& checkpoints) { return computed([&] { return checkpoints.latest(); }); })
+           [](const CheckpointFolder& checkpoints) {
+             return computed([&] { return checkpoints.latest(); });
+           })
       .def("best",
-           [](const CheckpointFolder& checkpoints) { return computed([&] { return checkpoints.best(); }); })
+           [](const CheckpointFolder& checkpoints) {
+             return computed([&] { return checkpoints.best(); });
+           })
       .def("load", load, nb::arg().none())
       .def("describe",
            [](const CheckpointFolder& checkpoints, int64_t step) {
-             return computed([&] { return std::make_unique<Checkpoint>(checkpoints.describe(step)); });
+             return computed(
+                 [&] { return std::make_unique<Checkpoint>(checkpoints.describe(step)); });
            })
-      .def("remove",
-           [](CheckpointFolder& checkpoints, int64_t step) { computed([&] { checkpoints.remove(step); }); })
+      .def("remove", [](CheckpointFolder& checkpoints,
+                        int64_t step) { computed([&] { checkpoints.remove(step); }); })
       .def("remove_after", [](CheckpointFolder& checkpoints, int64_t step) {
         computed([&] { checkpoints.remove_after(step); });
       });

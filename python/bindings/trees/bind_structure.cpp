@@ -78,8 +78,8 @@ nb::list parts_of(const Structure& structure) {
   constexpr std::array<const char*, 3> kRoles = {"leaf", "node", "constant"};
   nb::list all;
   for (const Structure::Part& each : structure.parts()) {
-    all.append(nb::make_tuple(kRoles[static_cast<size_t>(each.role)], each.path.c_str(),
-                              each.object));
+    all.append(
+        nb::make_tuple(kRoles[static_cast<size_t>(each.role)], each.path.c_str(), each.object));
   }
   return all;
 }

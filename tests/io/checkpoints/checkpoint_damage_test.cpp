@@ -152,8 +152,8 @@ TEST_P(CheckpointDamage, AFullDisk) {
       checkpoints.save(2, training(2, 400));
       checkpoints.wait();
     });
-    EXPECT_TRUE(error.starts_with(
-        "IoError: the checkpoint of step 2 was not saved: cannot write " + run()))
+    EXPECT_TRUE(
+        error.starts_with("IoError: the checkpoint of step 2 was not saved: cannot write " + run()))
         << error;
     EXPECT_TRUE(error.ends_with("File too large")) << error;
     EXPECT_EQ(names_in(run()), names);
@@ -203,9 +203,9 @@ TEST_P(CheckpointDamage, TwoWriters) {
   CheckpointFolder checkpoints = open();
   checkpoints.save(1, training(1));
   checkpoints.wait();
-  EXPECT_NE(error_of([&] { open(); })
-                .find(fmt::format("is being written by process {}", ::getpid())),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { open(); }).find(fmt::format("is being written by process {}", ::getpid())),
+      std::string::npos);
   CheckpointFolder reader(run(), {.read_only = true});
   EXPECT_EQ(reader.latest(), 1);
   checkpoints.save(2, training(2));
@@ -224,7 +224,8 @@ TEST_P(CheckpointDamage, AChildDoesNotKeepTheFolder) {
   checkpoints->save(1, training(1));
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool is_refused = error_of([&] { checkpoints->save(2, training()); }).find("parent") != std::string::npos;
+    const bool is_refused =
+        error_of([&] { checkpoints->save(2, training()); }).find("parent") != std::string::npos;
     checkpoints.reset();
     ::pause();
     ::_exit(is_refused ? 0 : 1);
@@ -243,7 +244,8 @@ TEST_P(CheckpointDamage, AChildDoesNotKeepTheFolder) {
   }
 }
 
-// Kills a process that saves, and returns the last step whose save has returned; 0 if there is none.
+// Kills a process that saves, and returns the last step whose save has returned; 0 if there is
+// none.
 int64_t step_before_kill(pid_t saving, int told, std::chrono::microseconds delay) {
   int64_t last = 0;
   for (int i = 0; i < 2; ++i) EXPECT_GT(::read(told, &last, sizeof(last)), 0);
@@ -308,8 +310,8 @@ TEST(CheckpointMemory, BorrowedMemoryIsCopied) {
   CheckpointFolder checkpoints(folder.path("run"));
   std::vector<float> theirs(kMany, 1.F);
   const auto bytes = static_cast<int64_t>(theirs.size() * sizeof(float));
-  checkpoints.save(1, std::vector{Tensor(Array::borrow(
-                          DType::f32, Layout::contiguous({kMany}), theirs.data(), bytes, [] {}))});
+  checkpoints.save(1, std::vector{Tensor(Array::borrow(DType::f32, Layout::contiguous({kMany}),
+                                                       theirs.data(), bytes, [] {}))});
   std::ranges::fill(theirs, 2.F);
   EXPECT_EQ(checkpoints.load(1).tree.arrays.at("0").elements<float>().back(), 1.F);
 }

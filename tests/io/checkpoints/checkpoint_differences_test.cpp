@@ -34,7 +34,8 @@ class CheckpointDifferences : public ::testing::Test {
 
 TEST_F(CheckpointDifferences, TheStateOfAnotherOptimizer) {
   save(training<Sgd>(1));
-  EXPECT_EQ(differences(training<Adam>()), "    optimizer is Sgd in the checkpoint, Adam in the tree");
+  EXPECT_EQ(differences(training<Adam>()),
+            "    optimizer is Sgd in the checkpoint, Adam in the tree");
   const auto restored = checkpoints_.restore(training<Adam>(2), {.skip = {"optimizer.*"}});
   EXPECT_EQ(bits_of(restored.rest), bits_of(training(1).rest));
   EXPECT_EQ(bits_of(restored.optimizer), bits_of(training(2).optimizer));
@@ -56,8 +57,8 @@ TEST_F(CheckpointDifferences, AnotherStaticValueButForTheMode) {
 TEST_F(CheckpointDifferences, AnotherClassShapeDTypeOrNumberOfTensors) {
   save(training(1));
   const auto plain = training();
-  Training<Sgd, Wide> wide{{plain.first.weight, plain.first.bias}, plain.rest, plain.optimizer,
-                           plain.step};
+  Training<Sgd, Wide> wide{
+      {plain.first.weight, plain.first.bias}, plain.rest, plain.optimizer, plain.step};
   EXPECT_EQ(differences(wide), "    first is Layer in the checkpoint, Wide in the tree");
   auto like = training(0, 7);
   like.rest.pop_back();
@@ -93,8 +94,9 @@ TEST_F(CheckpointDifferences, FillAndSkip) {
   EXPECT_EQ(restored(like, {.skip = {"rest.1.*"}}), bits_of(expected));
   expected.first.weight = like.first.weight;
   EXPECT_EQ(restored(like, {.skip = {"rest.1.*", "first.weight"}}), bits_of(expected));
-  EXPECT_EQ(differences(like, {.skip = {"rest.1.*", "second.*"}}),
-            "ValueError: restore: nothing in the tree or the checkpoint matches \"second.*\" of skip");
+  EXPECT_EQ(
+      differences(like, {.skip = {"rest.1.*", "second.*"}}),
+      "ValueError: restore: nothing in the tree or the checkpoint matches \"second.*\" of skip");
 }
 
 struct Renamed {
@@ -129,8 +131,7 @@ TEST_F(CheckpointDifferences, RenamedParts) {
 TEST_F(CheckpointDifferences, ATreeAroundTheSavedOne) {
   save(training(1));
   const RestoreOptions options{.rename = {{"*", "model.*"}}};
-  EXPECT_EQ(differences(Whole{training(0)}, options),
-            "    size is missing from the checkpoint");
+  EXPECT_EQ(differences(Whole{training(0)}, options), "    size is missing from the checkpoint");
   EXPECT_EQ(restored(Whole{training(0)}, {.rename = options.rename, .fill = {"size"}}),
             bits_of(training(1)));
 }

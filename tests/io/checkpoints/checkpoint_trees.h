@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "plait/core/error.h"
 #include "plait/core/trees/tree.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/tensor/tensor.h"
+
+#include "gtest/gtest.h"
 
 namespace plait::checkpoint_trees {
 

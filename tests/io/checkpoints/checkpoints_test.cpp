@@ -9,6 +9,7 @@
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/jit.h"
 #include "plait/transform/programs.h"
+
 #include "tests/io/checkpoints/checkpoint_trees.h"
 #include "tests/io/temporary_folder.h"
 
@@ -25,8 +26,7 @@ TEST(Checkpoints, RestoreATree) {
   const auto restored = checkpoints.restore(training(0));
   EXPECT_EQ(bits_of(restored), bits_of(training(1)));
   EXPECT_EQ(checkpoints.latest(), 20);
-  EXPECT_EQ(names_in(folder.path("run")),
-            std::vector<std::string>{"step-0000000020.safetensors"});
+  EXPECT_EQ(names_in(folder.path("run")), std::vector<std::string>{"step-0000000020.safetensors"});
 }
 
 TEST(Checkpoints, OtherReadersSeeTheTensorsByPath) {
@@ -86,9 +86,12 @@ std::set<int64_t> kept(const std::map<int64_t, Metrics>& steps, CheckpointFolder
 }
 
 TEST(Checkpoints, RulesKeepTheLastTheBestAndMultiples) {
-  const std::map<int64_t, Metrics> steps = {{10, {{"loss", 3}}}, {20, {{"loss", 1}}},
-                                            {30, {{"loss", 1}}}, {40, {{"loss", std::nan("")}}},
-                                            {50, {}},            {60, {{"loss", 2}}}};
+  const std::map<int64_t, Metrics> steps = {{10, {{"loss", 3}}},
+                                            {20, {{"loss", 1}}},
+                                            {30, {{"loss", 1}}},
+                                            {40, {{"loss", std::nan("")}}},
+                                            {50, {}},
+                                            {60, {{"loss", 2}}}};
   EXPECT_EQ(kept(steps, {.keep_last = 2}), (std::set<int64_t>{50, 60}));
   EXPECT_EQ(kept(steps, {.keep_last = 0}).size(), 6U);
   EXPECT_EQ(kept(steps, {.keep_last = 1, .keep_every = 20}), (std::set<int64_t>{20, 40, 60}));
@@ -134,8 +137,9 @@ TEST(Checkpoints, AStepIsReplacedAlsoByAnotherDivision) {
     checkpoints.save(5, training(static_cast<float>(largest_shard)));
     EXPECT_EQ(bits_of(checkpoints.restore(training())),
               bits_of(training(static_cast<float>(largest_shard))));
-    EXPECT_EQ(names_in(folder.path("run")).size(),
-              largest_shard == 0 ? 1U : largest_shard == 40 ? 5U : 3U);
+    EXPECT_EQ(names_in(folder.path("run")).size(), largest_shard == 0    ? 1U
+                                                   : largest_shard == 40 ? 5U
+                                                                         : 3U);
   }
 }
 
@@ -144,7 +148,8 @@ TEST(Checkpoints, StepsGoForwards) {
   CheckpointFolder checkpoints(folder.path("run"));
   for (const int64_t step : {10, 20, 30}) checkpoints.save(step, training());
   EXPECT_EQ(error_of([&] { checkpoints.save(15, training()); }).substr(0, 75),
-            "ValueError: Checkpoints.save: step 15 is before step 30, the latest in " + folder.path("").substr(0, 4));
+            "ValueError: Checkpoints.save: step 15 is before step 30, the latest in " +
+                folder.path("").substr(0, 4));
   checkpoints.remove_after(10);
   checkpoints.save(15, training());
   EXPECT_EQ(checkpoints.steps(), (std::vector<int64_t>{10, 15}));
@@ -162,8 +167,9 @@ TEST(Checkpoints, BadArguments) {
   write_content(folder.path("file"), "");
   EXPECT_NE(error_of([&] { CheckpointFolder(folder.path("file")); }).find("IoError: cannot open"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { CheckpointFolder(folder.path("none"), {.read_only = true}); })
-                .find("IoError: cannot open"),
+  EXPECT_NE(error_of([&] {
+              CheckpointFolder(folder.path("none"), {.read_only = true});
+            }).find("IoError: cannot open"),
             std::string::npos);
   CheckpointFolder checkpoints(run, {.best = "loss"});
   const auto saving = [&](SaveCheckpointOptions options) {
@@ -171,8 +177,9 @@ TEST(Checkpoints, BadArguments) {
   };
   EXPECT_EQ(error_of([&] { checkpoints.save(-1, training()); }),
             "ValueError: Checkpoints: the step is -1, expected 0 or more");
-  EXPECT_EQ(saving({.metrics = {{"los", 1}}}),
-            "ValueError: Checkpoints.save: the best are kept by the metric \"loss\", but there is los");
+  EXPECT_EQ(
+      saving({.metrics = {{"los", 1}}}),
+      "ValueError: Checkpoints.save: the best are kept by the metric \"loss\", but there is los");
   EXPECT_EQ(saving({.metadata = {{"plait.step", "3"}}}),
             "ValueError: Checkpoints.save: the metadata \"plait.step\" has a reserved name");
   EXPECT_NE(saving({.metadata = {{"a", "\xff"}}}).find("is not UTF-8"), std::string::npos);

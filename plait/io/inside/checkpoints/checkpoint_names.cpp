@@ -51,7 +51,8 @@ std::optional<CheckpointFileName> parse_checkpoint_name(std::string_view name) {
     found.kind = CheckpointFileKind::index;
   } else if (is_end_of_shard(rest)) {
     found.kind = CheckpointFileKind::shard;
-  } else if (rest.ends_with(kUnfinishedEnding) && rest.find(kWholeEnding) != std::string_view::npos) {
+  } else if (rest.ends_with(kUnfinishedEnding) &&
+             rest.find(kWholeEnding) != std::string_view::npos) {
     found.kind = CheckpointFileKind::unfinished;
   } else {
     return std::nullopt;

@@ -1,7 +1,8 @@
 // The names of the files of checkpoints: step-0000001000.safetensors, or
-// step-0000001000.safetensors.index.json and shards, step-0000001000-1a2b3c4d-00001-of-00003.safetensors.
-// The digits in the middle tell shards from those of an earlier checkpoint of the step, so that the
-// index alone decides which of them are valid.
+// step-0000001000.safetensors.index.json and shards,
+// step-0000001000-1a2b3c4d-00001-of-00003.safetensors. The digits in the middle tell shards from
+// those of an earlier checkpoint of the step, so that the index alone decides which of them are
+// valid.
 #pragma once
 
 #include <cstddef>

@@ -124,9 +124,11 @@ void remove_unused_shards(const std::string& folder) {
 }
 
 void remove_checkpoint(const std::string& folder, int64_t step) {
-  remove_checkpoint_file(folder, checkpoint_index_name(step));  // first, so that no index lacks its shards
+  remove_checkpoint_file(folder,
+                         checkpoint_index_name(step));  // first, so that no index lacks its shards
   for (const auto& [name, meaning] : checkpoint_files(folder)) {
-    if (meaning.step == step && meaning.kind != FileKind::unfinished) remove_checkpoint_file(folder, name);
+    if (meaning.step == step && meaning.kind != FileKind::unfinished)
+      remove_checkpoint_file(folder, name);
   }
 }
 

@@ -2,9 +2,8 @@
 
 #include <vector>
 
-#include <sys/stat.h>
-
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include "plait/core/error.h"
 #include "plait/core/log.h"
@@ -47,9 +46,9 @@ std::string KnownCheckpoints::path_of(int64_t step) const {
   if (found != paths.end()) return found->second;
   std::vector<int64_t> steps;
   for (const auto& [each, path] : paths) steps.push_back(each);
-  throw KeyError("there is no checkpoint of step {} in {}; {}", step, folder_,
-                 steps.empty() ? "there are none"
-                               : fmt::format("the steps are {}", fmt::join(steps, ", ")))
+  throw KeyError(
+      "there is no checkpoint of step {} in {}; {}", step, folder_,
+      steps.empty() ? "there are none" : fmt::format("the steps are {}", fmt::join(steps, ", ")))
       .at(Location::of_caller());
 }
 

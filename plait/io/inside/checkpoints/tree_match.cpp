@@ -114,8 +114,7 @@ class Comparison {
     }
   }
   bool is_compared(const std::string& path) const {
-    return !is_skipped(path) && like_.find(path) != nullptr &&
-           given_.old_tensor(path) != nullptr;
+    return !is_skipped(path) && like_.find(path) != nullptr && given_.old_tensor(path) != nullptr;
   }
 
   bool is_alike() const {
@@ -139,9 +138,8 @@ class Comparison {
 
   std::string hint() const {
     const bool is_cpp = like_.language == "C++";
-    const bool has_number = std::ranges::any_of(other_, [&](const std::string& path) {
-      return looks_like_number(like_.parts.at(path));
-    });
+    const bool has_number = std::ranges::any_of(
+        other_, [&](const std::string& path) { return looks_like_number(like_.parts.at(path)); });
     return fmt::format(
         "{}; skip names what stays as it is in the tree, fill what the checkpoint may lack{}",
         is_cpp ? ".rename = {{\"theirs.*\", \"ours.*\"}} maps names"

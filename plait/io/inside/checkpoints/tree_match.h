@@ -19,8 +19,8 @@ struct TreeMatch {
   const std::vector<std::string>& fill;
 };
 
-// The tensors of `saved` by their paths in `like`, without those that keep their tensors. ValueError
-// that lists the differences, unless the trees are alike but for what `how` allows.
+// The tensors of `saved` by their paths in `like`, without those that keep their tensors.
+// ValueError that lists the differences, unless the trees are alike but for what `how` allows.
 std::map<std::string, Array> match_trees(const CheckpointTree& like, const CheckpointTree& saved,
                                          const TreeMatch& how);
 

@@ -119,8 +119,8 @@ Outcome Cache::State::make_record(Call& call, Found& found, std::span<const int6
 
 // The results of the host code, or, if calls are to be repeatable, those of its record.
 Outcome Cache::State::run_new_record(Call& call, Recording recording, EffectLog& log) const {
-  const bool runs_again = options.repeatable && recording.record &&
-                          (!call.begin_again || call.begin_again());
+  const bool runs_again =
+      options.repeatable && recording.record && (!call.begin_again || call.begin_again());
   if (!runs_again) return std::move(recording.outcome);
   log.rewind();
   const std::shared_ptr<const Record> record = recording.record;

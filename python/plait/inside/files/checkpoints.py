@@ -44,7 +44,7 @@ class Checkpoints:
         path = path_of("Checkpoints", folder)
         kept = [_count(name, value) for name, value in {"keep_last": keep_last, "keep_every": keep_every}.items()]
         self._folder = os.fsdecode(path)
-        self._core = _core._Checkpoints(path, *kept, best or "", best_is == "greatest", _count("keep_best", keep_best),
+        self._core = _core._CheckpointFolder(path, *kept, best or "", best_is == "greatest", _count("keep_best", keep_best),
                                         bytes_of_size("Checkpoints", max_shard_size), bool(wait), bool(read_only))
         if not _open:
             atexit.register(_close_all)
@@ -83,7 +83,7 @@ class Checkpoints:
         >>> checkpoints.save(1, state)
         >>> checkpoints.restore(plait.optim.TrainState(model, plait.optim.Adam(model)))
         Traceback (most recent call last):
-        plait.errors.ValueError: restore: the tree is not that of the checkpoint, and nothing is restored:
+        plait.errors.ValueError: ValueError: restore: the tree is not that of the checkpoint, and nothing is restored:
             optimizer is SGD in the checkpoint, Adam in the tree, at ...
           hint: rename={"theirs.*": "ours.*"} maps names; skip names what stays as it is in the tree, fill what the checkpoint may lack
         >>> state = checkpoints.restore(plait.optim.TrainState(model, plait.optim.Adam(model)), skip="optimizer.*")
