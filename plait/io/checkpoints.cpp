@@ -21,7 +21,7 @@
 #include "plait/io/inside/checkpoints/checkpoint_paths.h"
 #include "plait/io/inside/checkpoints/known_checkpoints.h"
 #include "plait/io/inside/checkpoints/tree_match.h"
-#include "plait/io/inside/path_lock.h"
+#include "plait/io/inside/logs/path_lock.h"
 #include "plait/io/inside/safetensors/safetensors_division.h"
 #include "plait/tensor/tracing/trace.h"
 
@@ -67,6 +67,25 @@ void expect_no_reserved(const Checkpoint& checkpoint) {
       .at(Location::of_caller());
 }
 
+// The working directory may be another one later.
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path whole = std::filesystem::absolute(path, error).lexically_normal();
+  if (error) return path;
+  return (whole.has_filename() ? whole : whole.parent_path()).string();
+}
+
+void open_folder(const std::string& folder, bool may_make_it) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool is_new = may_make_it && fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw IoError("cannot open the folder {}: {}", folder,
+                  error ? error.message() : "it is not a folder");
+  }
+  if (is_new) sync_folder(fs::path(folder).parent_path().string());
+}
+
 // Other libraries may write to memory that is borrowed from them.
 void own_arrays(CheckpointTree& tree) {
   for (auto& [path, array] : tree.arrays) {
@@ -79,7 +98,7 @@ void own_arrays(CheckpointTree& tree) {
 // One thread writes at a time; it uses `folder`, `options` and `known`, which others use only when
 // it has ended.
 struct CheckpointFolder::State {
-  State(std::string given, CheckpointFolderOptions options_given);
+  State(const std::string& given, CheckpointFolderOptions options_given);
   ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -101,15 +120,10 @@ struct CheckpointFolder::State {
   const pid_t process = ::getpid();
 };
 
-CheckpointFolder::State::State(std::string given, CheckpointFolderOptions options_given)
-    : folder(std::move(given)), options(std::move(options_given)), known(folder) {
+CheckpointFolder::State::State(const std::string& given, CheckpointFolderOptions options_given)
+    : folder(absolute_path(given)), options(std::move(options_given)), known(folder) {
   expect_valid(options);
-  std::error_code status;
-  if (!options.read_only) std::filesystem::create_directories(folder, status);
-  if (!std::filesystem::is_directory(folder)) {
-    throw IoError("cannot open the folder {}: {}", folder,
-                  status ? status.message() : "it is not a folder");
-  }
+  open_folder(folder, !options.read_only);
   if (options.read_only) return;
   lock.emplace(folder + "/.lock", fmt::format("the folder of checkpoints {}", folder));
   remove_unfinished_checkpoints(folder);
@@ -122,6 +136,8 @@ CheckpointFolder::State::~State() {
     throw_error();
   } catch (const Error& failed) {
     log(LogArea::io, LogLevel::error, "{}", failed.message());
+  } catch (const std::exception& failed) {
+    log(LogArea::io, LogLevel::error, "a checkpoint was not saved: {}", failed.what());
   }
 }
 
@@ -182,8 +198,8 @@ void CheckpointFolder::State::save(Checkpoint checkpoint) {
   }
 }
 
-CheckpointFolder::CheckpointFolder(std::string folder, CheckpointFolderOptions options)
-    : state_(std::make_unique<State>(std::move(folder), std::move(options))) {}
+CheckpointFolder::CheckpointFolder(const std::string& folder, CheckpointFolderOptions options)
+    : state_(std::make_unique<State>(folder, std::move(options))) {}
 CheckpointFolder::CheckpointFolder(CheckpointFolder&&) noexcept = default;
 CheckpointFolder& CheckpointFolder::operator=(CheckpointFolder&&) noexcept = default;
 CheckpointFolder::~CheckpointFolder() = default;

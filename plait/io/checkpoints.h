@@ -69,7 +69,7 @@ class CheckpointFolder {
  public:
   // Makes the folder if there is none, and removes what killed processes have left unfinished.
   // IoError if another object, in this process or another one, writes into the folder.
-  explicit CheckpointFolder(std::string folder, CheckpointFolderOptions options = {});
+  explicit CheckpointFolder(const std::string& folder, CheckpointFolderOptions options = {});
   CheckpointFolder(CheckpointFolder&&) noexcept;
   CheckpointFolder& operator=(CheckpointFolder&&) noexcept;
   ~CheckpointFolder();  // waits; logs the error of the last save, which is better thrown by close()

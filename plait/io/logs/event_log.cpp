@@ -17,7 +17,7 @@
 #include "plait/io/inside/logs/event_records.h"
 #include "plait/io/inside/logs/hparams_messages.h"
 #include "plait/io/inside/logs/log_entries.h"
-#include "plait/io/inside/path_lock.h"
+#include "plait/io/inside/logs/path_lock.h"
 #include "plait/io/inside/logs/program_graph.h"
 
 namespace plait {

@@ -119,6 +119,17 @@ TEST(Checkpoints, OthersAreRemoved) {
   }
 }
 
+TEST(Checkpoints, TheWorkingDirectoryMayChange) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path(""));
+  CheckpointFolder checkpoints("runs/first/");
+  std::filesystem::current_path(before);
+  checkpoints.save(1, training());
+  EXPECT_EQ(checkpoints.latest(), 1);
+  EXPECT_EQ(names_in(folder.path("runs/first")).size(), 1U);
+}
+
 TEST(Checkpoints, ARunBeginsWhereAnotherEnded) {
   const TemporaryFolder folder;
   CheckpointFolder(folder.path("run"), {.best = "loss"})

@@ -133,15 +133,15 @@ def run_undisturbed(folder, workers=0, threads=1):
 
 
 def expect_as_undisturbed(what, found, expected):
-    """Of a run that was killed when it had saved its last state, an older checkpoint may be left."""
+    """RuntimeError if a file differs. A run that was killed when it had saved its last state may have an older checkpoint more."""
     differing = sorted(name for name, content in expected.items() if found.get(name) != content)
     if differing or len(found) > len(expected) + 1:
         raise RuntimeError(f"{what}: of {sorted(found)} {differing} differ from those of the undisturbed run, {sorted(expected)}")
 
 
 def kill(kills, seed=0, note=lambda text: None):
-    """Kills runs until there were so many kills and the last run is complete. Returns the number of complete runs. RuntimeError for one that differs from
-    the undisturbed one."""
+    """Kills runs until there were so many kills and the last run is complete. Returns the number of complete runs. RuntimeError for one that
+    differs from the undisturbed one."""
     chance, folder = random.Random(seed), pathlib.Path(tempfile.mkdtemp())
     try:
         expected, seconds = run_undisturbed(folder / "undisturbed")

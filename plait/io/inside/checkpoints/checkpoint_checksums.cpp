@@ -43,7 +43,7 @@ uint32_t checksum_in(std::string_view digits) {
   return value;
 }
 
-// With zeros in the place of its own checksum.
+// With zeros instead of its own checksum.
 uint32_t checksum_of_header(std::string_view header, size_t place) {
   uint32_t sum = crc32c_of(bytes_of(header.substr(0, place)));
   sum = crc32c_of(bytes_of(std::string_view("00000000")), sum);

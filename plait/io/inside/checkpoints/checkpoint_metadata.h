@@ -1,4 +1,4 @@
-// What the metadata of a checkpoint's file says.
+// The metadata of a checkpoint's file.
 #pragma once
 
 #include <string_view>

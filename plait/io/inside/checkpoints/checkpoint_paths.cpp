@@ -104,7 +104,7 @@ void remove_unfinished_checkpoints(const std::string& folder) {
   }
 }
 
-// The shards of an index that cannot be read are left: somebody may repair it.
+// The shards of an index that cannot be read are left, so that it can be repaired.
 void remove_unused_shards(const std::string& folder) {
   std::set<std::string> used;
   std::set<int64_t> unknown;

@@ -13,7 +13,7 @@
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/logs/append_file.h"
-#include "plait/io/inside/path_lock.h"
+#include "plait/io/inside/logs/path_lock.h"
 #include "plait/io/inside/logs/row_cuts.h"
 
 namespace plait {

@@ -18,8 +18,9 @@ from plait.tree import flatten
 
 
 class Checkpoints:
-    """The checkpoints of a training run, in a folder of safetensors files. `save` begins to write a tree, a whole TrainState for example, and returns; the tensors
-    are shared with the run, not copied. A file appears when it is complete and on the disk, so a killed run finds its earlier ones.
+    """The checkpoints of a training run, in a folder of safetensors files. `save` begins to write a tree, a whole TrainState for example, and
+    returns; the tensors are shared with the run, not copied. A file appears when it is complete and on the disk, so a killed run finds its
+    earlier ones.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -32,9 +33,10 @@ class Checkpoints:
     (30, 20, ['key', 'model.bias', 'model.weight'])
     >>> state = checkpoints.restore(state)
 
-    The last `keep_last` are kept (None: all), the `keep_best` best ones by the metric `best` (the least, or with best_is="greatest" the greatest), and for ever
-    those of multiples of `keep_every`. `max_shard_size` divides large ones, as in save_safetensors. With `wait`, save returns when the file is on the disk; with
-    `read_only`, nothing is written, and another run may write. Only one run writes into a folder at a time."""
+    The last `keep_last` are kept (None: all), the `keep_best` best ones by the metric `best` (the least, or with best_is="greatest" the
+    greatest), and for ever those of multiples of `keep_every`. `max_shard_size` divides large ones, as in save_safetensors. With `wait`,
+    save returns when the file is on the disk; with `read_only`, nothing is written, and another run may write. Only one run writes into a
+    folder at a time."""
 
     def __init__(self, folder, *, keep_last=3, keep_every=None, best=None, best_is="least", keep_best=1, max_shard_size=None, wait=False, read_only=False):
         if best_is not in ("least", "greatest"):
@@ -51,10 +53,11 @@ class Checkpoints:
         _open.add(self)
 
     def save(self, step, state, *, metrics=None, metadata=None, program=None):
-        """Begins to write a tree, and returns. Waits for the save before it, if that is going on, and raises its error, if it failed: IoError, of a full disk
-        for example; the earlier checkpoints are whole. Then those that no rule keeps are removed. `metrics` are numbers by name, `metadata` strings by name,
-        `program` is that of the step (plait.trace(step)(…)), or its bytes. Arrays of other libraries are copied, since they may be written to. A step before
-        the latest one is an error: remove_after(step) before a run goes on from an earlier step.
+        """Begins to write a tree, and returns. Waits for the save before it, if that is going on, and raises its error, if it failed: IoError, of a
+        full disk for example; the earlier checkpoints are whole. Then those that no rule keeps are removed. `metrics` are numbers by name,
+        `metadata` strings by name, `program` is that of the step (plait.trace(step)(…)), or its bytes. Arrays of other libraries are
+        copied, since they may be written to. A step before the latest one is an error: remove_after(step) before a run goes on from an
+        earlier step.
 
         >>> import tempfile
         >>> with plait.io.Checkpoints(tempfile.mkdtemp()) as checkpoints:
@@ -71,10 +74,10 @@ class Checkpoints:
     def restore(self, like, step=None, *, rename=None, skip=(), fill=()):
         """A tree like `like` with the tensors of a checkpoint: that of a step, or the latest that is not damaged. ValueError if there is none.
 
-        The saved tree must be alike: paths, shapes, dtypes, classes and static values. Otherwise an error lists the differences, and nothing is restored. The mode
-        (`training`), the marks of buffers and of frozen weights are those of `like`. `rename` maps paths of the checkpoint to those of `like`, as in
-        nn.load_state. Patterns of paths say what may differ: `skip`, what stays as it is in `like`, whatever is saved; `fill`, what stays as it is if it is not
-        saved. "optimizer.*" is the optimizer and all that is in it.
+        The saved tree must be alike: paths, shapes, dtypes, classes and static values. Otherwise an error lists the differences, and
+        nothing is restored. The mode (`training`), the marks of buffers and of frozen weights are those of `like`. `rename` maps paths of
+        the checkpoint to those of `like`, as in nn.load_state. Patterns of paths say what may differ: `skip`, what stays as it is in
+        `like`, whatever is saved; `fill`, what stays as it is if it is not saved. "optimizer.*" is the optimizer and all that is in it.
 
         >>> import tempfile
         >>> checkpoints = plait.io.Checkpoints(tempfile.mkdtemp())
@@ -102,8 +105,8 @@ class Checkpoints:
         return structure.unflatten([made[path] for path in structure.paths])
 
     def load(self, step=None):
-        """The tensors of a checkpoint by path: that of a step, or the latest that is not damaged. KeyError if there is none of this step, ParseError if it is
-        damaged."""
+        """The tensors of a checkpoint by path: that of a step, or the latest that is not damaged. KeyError if there is none of this step,
+        ParseError if it is damaged."""
         _expect_outside("load")
         return self._core.load(None if step is None else _step(step)).tensors()
 

@@ -14,9 +14,9 @@ from plait.tree import flatten
 
 
 def parts_of(what, tree):
-    """(tensors, same, parts), all by path. `same` has the further paths of a tensor that is at several places, with its first one. `parts` has a text for each
-    part: the class of a node, the type of a tensor, a static value; those that a restored tree takes from the tree it is like (the mode, marks of buffers and of
-    frozen weights) are left out."""
+    """(tensors, same, parts), all by path. `same` has the further paths of a tensor that is at several places, with its first one. `parts` has
+    a text for each part: the class of a node, the type of a tensor, a static value; those that a restored tree takes from the tree it is
+    like (the mode, marks of buffers and of frozen weights) are left out."""
     leaves, structure = flatten(tree)
     expect_distinct(what, structure.paths)
     tensors, same, parts, first, classes, following = {}, {}, {}, {}, {}, iter(leaves)

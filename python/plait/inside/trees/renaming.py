@@ -9,8 +9,8 @@ _MOST = 8  # names that an error lists
 
 
 def renamed(what, names, rename):
-    """The new name for each name, None for those that are dropped. `rename` is a function, or a dict of patterns, {"transformer.*": "*"}. ValueError if two
-    get one name."""
+    """The new name for each name, None for those that are dropped. `rename` is a function, or a dict of patterns, {"transformer.*": "*"}.
+    ValueError if two get one name."""
     if rename is None:
         return {name: name for name in names}
     if not isinstance(rename, dict) and not callable(rename):

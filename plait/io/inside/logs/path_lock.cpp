@@ -1,4 +1,4 @@
-#include "plait/io/inside/path_lock.h"
+#include "plait/io/inside/logs/path_lock.h"
 
 #include <algorithm>
 #include <array>
