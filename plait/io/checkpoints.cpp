@@ -104,7 +104,8 @@ struct CheckpointFolder::State {
   State& operator=(const State&) = delete;
 
   void expect_writable(const char* function) const;
-  void save(Checkpoint checkpoint);
+  // Begins to write, and returns the error of the save before, if it failed.
+  std::exception_ptr save(Checkpoint checkpoint);
   void write(const Checkpoint& checkpoint);
   void finish_writing();  // waits; an error is kept
   void throw_error();     // that of the last save, once
@@ -180,13 +181,14 @@ void CheckpointFolder::State::write(const Checkpoint& checkpoint) {
   }
 }
 
-void CheckpointFolder::State::save(Checkpoint checkpoint) {
+std::exception_ptr CheckpointFolder::State::save(Checkpoint checkpoint) {
   finish_writing();
+  std::exception_ptr before = std::exchange(error, nullptr);
   const auto work = [this, checkpoint = std::move(checkpoint)] {
     try {
       write(checkpoint);
     } catch (...) {
-      if (!error) error = std::current_exception();
+      error = std::current_exception();
     }
     is_writing = false;
   };
@@ -196,6 +198,7 @@ void CheckpointFolder::State::save(Checkpoint checkpoint) {
   } catch (const std::system_error&) {
     work();  // there are no more threads
   }
+  return before;
 }
 
 CheckpointFolder::CheckpointFolder(const std::string& folder, CheckpointFolderOptions options)
@@ -229,9 +232,9 @@ void CheckpointFolder::save_tree(int64_t step, CheckpointTree tree, SaveCheckpoi
                           *last));
   }
   own_arrays(checkpoint.tree);
-  state_->save(std::move(checkpoint));
-  if (state_->options.wait) state_->finish_writing();
-  state_->throw_error();
+  const std::exception_ptr before = state_->save(std::move(checkpoint));
+  if (before) std::rethrow_exception(before);
+  if (state_->options.wait) wait();
 }
 
 void CheckpointFolder::wait() {

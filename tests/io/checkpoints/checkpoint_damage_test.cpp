@@ -161,6 +161,35 @@ TEST_P(CheckpointDamage, AFullDisk) {
   }
 }
 
+// The shards are there when the index fails.
+TEST(CheckpointIndex, ThatDoesNotFitLeavesNoShards) {
+  const TemporaryFolder folder;
+  const std::string run = folder.path("run");
+  std::map<std::string, Tensor> tensors;
+  for (int i = 0; i < 300; ++i) tensors[fmt::format("x{}", i)] = numbers(0, 1);
+  CheckpointFolder checkpoints(run, {.largest_shard = 100});
+  checkpoints.save(1, tensors);
+  checkpoints.wait();
+  const auto names = names_in(run);
+  uintmax_t index = 0, shard = 0;
+  for (const std::string& name : names) {
+    uintmax_t& most = name.ends_with(".json") ? index : shard;
+    most = std::max(most, std::filesystem::file_size(run + "/" + name));
+  }
+  ASSERT_GT(index, shard);
+  tensors["x0"] = numbers(5, 1);
+  for (const int64_t step : {1, 2}) {
+    const std::string error = error_of([&] {
+      const FullDisk full((index + shard) / 2);
+      checkpoints.save(step, tensors);
+      checkpoints.wait();
+    });
+    EXPECT_NE(error.find("index.json: File too large"), std::string::npos) << error;
+    EXPECT_EQ(names_in(run), names);
+  }
+  EXPECT_EQ(checkpoints.load(1).tree.arrays.at("x0").elements<float>()[0], 0.F);
+}
+
 TEST_P(CheckpointDamage, AnErrorIsThrownByTheNextSave) {
   CheckpointFolder checkpoints = open();
   {

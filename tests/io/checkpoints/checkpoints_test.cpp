@@ -154,6 +154,18 @@ TEST(Checkpoints, AStepIsReplacedAlsoByAnotherDivision) {
   }
 }
 
+TEST(Checkpoints, AReaderSeesWhatIsReplaced) {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path("run"), {.best = "loss", .wait = true});
+  const CheckpointFolder reader(folder.path("run"), {.best = "loss", .read_only = true});
+  for (const int64_t step : {1, 2}) {
+    checkpoints.save(step, training(), {.metrics = {{"loss", static_cast<double>(step)}}});
+  }
+  EXPECT_EQ(reader.best(), 1);
+  checkpoints.save(2, training(), {.metrics = {{"loss", 0.5}}});
+  EXPECT_EQ(reader.best(), 2);
+}
+
 TEST(Checkpoints, StepsGoForwards) {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path("run"));
