@@ -163,7 +163,7 @@ nb::object to_python(Dim dim);
 Shape shape_from(nb::handle object);  // a size or a sequence of sizes
 nb::tuple to_python(const Shape& shape);
 nb::str text_to_python(std::string_view text);  // ParseError if it is not UTF-8
-Axes axes_from(nb::handle object);  // None means all axes
+Axes axes_from(nb::handle object);              // None means all axes
 std::vector<int64_t> integers_from(nb::handle object);
 // An undefined tensor becomes None.
 nb::object to_python(const Tensor& tensor);

@@ -105,8 +105,9 @@ TEST(Bpe, UnknownCharactersAreOneTokenOrBytes) {
   const BpeOptions fused{.unknown = "?", .fuses_unknown = true};
   EXPECT_EQ(spelt(Bpe(vocabulary_of({"a", "?"}), {}, fused), "xyaz"), "? a ? ");
   EXPECT_EQ(spelt(Bpe(vocabulary_of({"a", "?"}), {}, {.unknown = "?"}), "xya"), "? ? a ");
-  EXPECT_EQ(spelt(Bpe(vocabulary_of({"a", "<0xC3>", "<0xA9>"}), {}, {.has_byte_tokens = true}), "éa"),
-            "<0xC3> <0xA9> a ");
+  EXPECT_EQ(
+      spelt(Bpe(vocabulary_of({"a", "<0xC3>", "<0xA9>"}), {}, {.has_byte_tokens = true}), "éa"),
+      "<0xC3> <0xA9> a ");
 }
 
 // Words of few symbols and of many take different ways.
@@ -116,7 +117,8 @@ TEST(Bpe, LongWordsGiveTheTokensOfTheirMerges) {
   std::mt19937 random(1);
   std::vector<std::string> tokens = {"a", "b"};
   while (tokens.size() < 60) {
-    const std::string left = tokens[random() % tokens.size()], right = tokens[random() % tokens.size()];
+    const std::string left = tokens[random() % tokens.size()],
+                      right = tokens[random() % tokens.size()];
     if (vocabulary.find(left + right)) continue;
     merges.push_back({left, right, static_cast<uint32_t>(merges.size())});
     vocabulary.add(left + right, static_cast<uint32_t>(tokens.size()));
@@ -161,10 +163,9 @@ TEST(Bpe, TextsAreDividedAtSpacesOnlyIfNoTokenReachesOverOne) {
 }
 
 TEST(Bpe, MergesOfUnknownTokensAreRefused) {
-  expect_contains(message_of<ParseError>([] {
-                    Bpe(vocabulary_of({"a", "b"}), {{"a", "b", 0}}, {});
-                  }),
-                  {"model.merges[0]: the token \"ab\" is not in the vocabulary"});
+  expect_contains(
+      message_of<ParseError>([] { Bpe(vocabulary_of({"a", "b"}), {{"a", "b", 0}}, {}); }),
+      {"model.merges[0]: the token \"ab\" is not in the vocabulary"});
 }
 
 TEST(WordPiece, TheLongestTokensAreTaken) {
@@ -186,7 +187,8 @@ TEST(Unigram, TheMostLikelyTokensAreTaken) {
 TEST(JsonWriter, NumbersAreWrittenAsTheReferenceDoes) {
   JsonWriter out(false);
   out.begin_list();
-  for (const double value : {0.0, -1.0, 0.1, 1e15, 1e16, 123456789.125, 1e-5, 1e-7, -2.5e-9, 1e300}) {
+  for (const double value :
+       {0.0, -1.0, 0.1, 1e15, 1e16, 123456789.125, 1e-5, 1e-7, -2.5e-9, 1e300}) {
     out.real(value);
   }
   out.end_list();

@@ -26,7 +26,8 @@ Tokenizer bytes_only() {
 Tokenizer words(const std::string& more = "") {
   return Tokenizer::parse(
       R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"model":{"type":"WordLevel","unk_token":"?",
-          "vocab":{"?":0,"a":1,"b":2,"c":3}})" + more + "}");
+          "vocab":{"?":0,"a":1,"b":2,"c":3}})" +
+      more + "}");
 }
 
 std::vector<uint32_t> ids(std::initializer_list<uint32_t> values) { return values; }
@@ -66,7 +67,8 @@ TEST(Tokenizer, TextsThatAreNotUtf8AreRefused) {
 TEST(Tokenizer, BatchesAreComputedByTheTeamAndPadded) {
   const Tokenizer tokenizer = words().with_padding(Padding{.pad_id = 3, .pad_token = "c"});
   std::vector<std::string> texts;
-  for (int i = 0; i < 500; ++i) texts.push_back(std::string(static_cast<size_t>(i % 7), 'x') + " a");
+  for (int i = 0; i < 500; ++i)
+    texts.push_back(std::string(static_cast<size_t>(i % 7), 'x') + " a");
   std::vector<TextInput> inputs(texts.begin(), texts.end());
   const int before = thread_count();
   for (const int threads : {1, 3}) {
@@ -107,9 +109,8 @@ TEST(Tokenizer, OptionsMakeAnotherTokenizer) {
   EXPECT_EQ(more.decode(ids({1, 4, 2})), "a b");
   EXPECT_EQ(more.decode(ids({1, 4, 99}), false), "a <x>");
   EXPECT_FALSE(tokenizer.token_to_id("<x>"));
-  expect_contains(message_of<ValueError>([&] {
-                    tokenizer.with_truncation(Truncation{.max_length = 3, .stride = 3});
-                  }),
+  expect_contains(message_of<ValueError>(
+                      [&] { tokenizer.with_truncation(Truncation{.max_length = 3, .stride = 3}); }),
                   {"the stride is 3, expected less than 3"});
 }
 
@@ -174,10 +175,9 @@ TEST(VocabularyParts, ListsThatDoNotFitAreRefused) {
   parts.tokens[3] = "\xff";
   expect_contains(message_of<ParseError>([&] { Tokenizer::from_parts(parts); }),
                   {"token 3 is not UTF-8"});
-  expect_contains(message_of<ParseError>([] {
-                    Tokenizer::from_parts({.tokens = {"a"}, .pre = "unheard-of"});
-                  }),
-                  {"the pre-tokenizer \"unheard-of\" is not supported"});
+  expect_contains(
+      message_of<ParseError>([] { Tokenizer::from_parts({.tokens = {"a"}, .pre = "unheard-of"}); }),
+      {"the pre-tokenizer \"unheard-of\" is not supported"});
 }
 
 TEST(Training, MergesAreLearned) {

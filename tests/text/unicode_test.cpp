@@ -43,8 +43,8 @@ TEST(Unicode, CategoriesAreThoseOfUnicode16) {
   EXPECT_EQ(category_of('$'), Sc);
   EXPECT_EQ(category_of(U'é'), Ll);
   EXPECT_EQ(category_of(U'漢'), Lo);
-  EXPECT_EQ(category_of(0x10d50), Lu);   // since Unicode 16
-  EXPECT_EQ(category_of(0x1171e), Mc);   // Mn before
+  EXPECT_EQ(category_of(0x10d50), Lu);  // since Unicode 16
+  EXPECT_EQ(category_of(0x1171e), Mc);  // Mn before
   EXPECT_EQ(category_of(0x10ffff), Cn);
   EXPECT_TRUE(is_white_space(0x2003));
   EXPECT_FALSE(is_white_space(0x200b));

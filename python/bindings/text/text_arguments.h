@@ -11,11 +11,12 @@
 
 namespace plait::python {
 
-// The UTF-8 of a str, as long as that object exists. TypeError if it is something else, ValueError if
-// it has a part of a character.
+// The UTF-8 of a str, as long as that object exists. TypeError if it is something else, ValueError
+// if it has a part of a character.
 std::string_view text_from_python(nb::handle object, const char* what);
 
-// Inputs, with the Python objects that they are views of. Make it, and destroy it, with Python's lock.
+// Inputs, with the Python objects that they are views of. Make it, and destroy it, with Python's
+// lock.
 struct TextInputs {
   std::vector<nb::object> objects;
   std::vector<text::TextInput> texts;  // or

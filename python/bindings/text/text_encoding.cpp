@@ -45,8 +45,7 @@ Tensor stacked_column(const std::vector<const Encoding*>& encodings, Column colu
       DType::i64, {static_cast<int64_t>(encodings.size()), static_cast<int64_t>(length)});
   const auto elements = array.writable_elements<int64_t>();
   for (size_t i = 0; i < encodings.size(); ++i) {
-    std::ranges::copy(encodings[i]->*column,
-                      elements.begin() + static_cast<ptrdiff_t>(i * length));
+    std::ranges::copy(encodings[i]->*column, elements.begin() + static_cast<ptrdiff_t>(i * length));
   }
   return Tensor(array);
 }

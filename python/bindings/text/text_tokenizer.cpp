@@ -139,9 +139,9 @@ nb::list added_tokens(const Tokenizer& tokenizer) {
 
 Tokenizer with_truncation(const Tokenizer& tokenizer, nb::handle max_length, nb::handle stride,
                           const std::string& strategy, const std::string& direction) {
-  return tokenizer.with_truncation(
-      text::Truncation{size_from(max_length, "max_length"), size_from(stride, "stride"),
-                       strategy_from(strategy), side_from(direction)});
+  return tokenizer.with_truncation(text::Truncation{size_from(max_length, "max_length"),
+                                                    size_from(stride, "stride"),
+                                                    strategy_from(strategy), side_from(direction)});
 }
 
 Tokenizer with_padding(const Tokenizer& tokenizer, const std::string& direction, nb::handle pad_id,
@@ -246,10 +246,8 @@ void bind_tokenizer_class(nb::module_& module) {
            [](const Tokenizer& tokenizer, bool pretty) {
              return text_to_python(computed([&] { return tokenizer.json(pretty); }));
            })
-      .def("save",
-           [](const Tokenizer& tokenizer, const std::string& path, bool pretty) {
-             computed([&] { tokenizer.save(path, pretty); });
-           })
+      .def("save", [](const Tokenizer& tokenizer, const std::string& path,
+                      bool pretty) { computed([&] { tokenizer.save(path, pretty); }); })
       .def("encode", encode, nb::arg("text"), nb::arg("pair").none(), nb::arg("special"),
            nb::arg("split"), nb::arg("bytes"))
       .def("encode_batch", encode_batch, nb::arg("texts"), nb::arg("pairs").none(),
@@ -298,8 +296,7 @@ Tokenizer train(const text::Trainer& trainer, nb::kwargs given) {
   options.vocab_size = size_from(given["vocab_size"], "vocab_size");
   options.min_frequency = size_from(given["min_frequency"], "min_frequency");
   options.special_tokens = added_tokens_from(given["special_tokens"]);
-  options.initial_alphabet =
-      text_from_python(given["initial_alphabet"], "the initial_alphabet");
+  options.initial_alphabet = text_from_python(given["initial_alphabet"], "the initial_alphabet");
   options.limit_alphabet = optional_size_from(given["limit_alphabet"], "limit_alphabet");
   options.max_token_length = optional_size_from(given["max_token_length"], "max_token_length");
   options.shrinking_factor = nb::cast<double>(given["shrinking_factor"]);
@@ -315,15 +312,13 @@ void bind_text(nb::module_& module) {
   bind_tokenizer_class(module);
   nb::class_<text::DecodeStream>(module, "_DecodeStream")
       .def("step", step)
-      .def("finish",
-           [](text::DecodeStream& stream) { return text_to_python(stream.finish()); });
+      .def("finish", [](text::DecodeStream& stream) { return text_to_python(stream.finish()); });
   nb::class_<text::Trainer>(module, "_Trainer")
       .def(nb::init<Tokenizer>())
       .def("add", add_texts)
       .def("word_count", &text::Trainer::word_count)
       .def("train", train);
-  module.def("_byte_level_alphabet",
-             [] { return text_to_python(text::byte_level_alphabet()); });
+  module.def("_byte_level_alphabet", [] { return text_to_python(text::byte_level_alphabet()); });
 }
 
 }  // namespace plait::python

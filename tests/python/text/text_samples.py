@@ -94,7 +94,7 @@ def expect_same(test, theirs, inputs, mine=None):
     for text in inputs:
         try:
             expected = theirs.encode(text)
-        except BaseException:  # a panic is no Exception
+        except BaseException:  # a panic of Rust is a BaseException
             continue
         encoding = mine.encode(text)
         expect_same_encoding(test, encoding, expected, repr(text))

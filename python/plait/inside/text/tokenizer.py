@@ -232,7 +232,7 @@ class Tokenizer:
         return f"Tokenizer({self.get_vocab_size()} tokens)"
 
 
-# What other libraries change a tokenizer with.
+# Methods of other libraries that change a tokenizer in place, and what to write here.
 _INSTEAD = {"enable_padding": "tokenizer = tokenizer.with_padding(…)", "enable_truncation": "tokenizer = tokenizer.with_truncation(…)",
             "add_tokens": "tokenizer = tokenizer.with_added_tokens(…)", "add_special_tokens": "tokenizer = tokenizer.with_special_tokens(…)",
             "train_from_iterator": "tokenizer = tokenizer.train(texts)", "encode_special_tokens": "tokenizer.with_encode_special_tokens()"}
