@@ -39,11 +39,11 @@ function(plait_set_options target)
   endif()
 endfunction()
 
-# plait_unite(<target> <folder> <count>): a unity build of the target's sources below a folder of this project, in
-# groups of <count>, since half of the compile time of a source goes to its includes. So two files of a folder may not
-# define different internal things with the same name. Sources with their own options are compiled one by one. The
-# generated sources are in PLAIT_UNITY_FOLDER: builds with the same folder share them, and their objects in a compiler
-# cache.
+# plait_unite(<target> <folder> <count> [OPTION...]): a unity build of the target's sources below a folder of this
+# project, in groups of <count> that are compiled with these further options, since half of the compile time of a source
+# goes to its includes. So two files of a folder may not define different internal things with the same name. Sources
+# with their own options are compiled one by one. The generated sources are in PLAIT_UNITY_FOLDER: builds with the same
+# folder share them, and their objects in a compiler cache.
 function(plait_unite target folder count)
   if(NOT PLAIT_UNITY)
     return()
@@ -74,6 +74,7 @@ function(plait_unite target folder count)
     set(united "${PLAIT_UNITY_FOLDER}/${target}_${name}_${number}.cpp")
     file(CONFIGURE OUTPUT "${united}" CONTENT "${includes}" @ONLY)
     target_sources(${target} PRIVATE "${united}")
+    set_property(SOURCE "${united}" APPEND PROPERTY COMPILE_OPTIONS ${ARGN})
     math(EXPR number "${number} + 1")
   endwhile()
 endfunction()
