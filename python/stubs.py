@@ -157,6 +157,10 @@ def attributes_of(cls):
     return list(found)
 
 
+def names_of_parameters(function):
+    return list(inspect.signature(function).parameters)
+
+
 def text_of_python_class(name, cls, public, module_class):
     base = next(each for each in cls.__mro__[1:] if each in public or each is module_class or each is object)
     between = cls.__mro__[:cls.__mro__.index(base)]
@@ -176,6 +180,9 @@ def text_of_python_class(name, cls, public, module_class):
         text = text_of_python_function(method, function, result)
         if method == "update" and list(inspect.signature(function).parameters)[1:2] == ["model"]:
             text = text.replace("model: Any", "model: _T", 1).replace("-> Any", "-> tuple[_T, Self]")
+        theirs = getattr(base, method, None)
+        if inspect.isfunction(theirs) and not method.startswith("_") and names_of_parameters(theirs) != names_of_parameters(function):
+            text += "  # type: ignore[override]"
         decorator = f"    @{kind.__name__}\n" if kind in (classmethod, staticmethod) else ""
         lines.append(f"{decorator}    {text}")
     head = f"class {name}({'Module' if base is module_class else '' if base is object else base.__name__}):".replace("()", "")

@@ -303,10 +303,10 @@ TEST(EventLog, AKilledProcessLeavesTheLockFreeAlsoToItsChildren) {
     char byte = 0;
     ::close(to_grandchild[1]);
     if (::fork() == 0) {
+      (void)!::write(from_child[1], &byte, 1);
       (void)!::read(to_grandchild[0], &byte, 1);  // until the test has ended
       ::_exit(0);
     }
-    (void)!::write(from_child[1], &byte, 1);
     ::pause();
   }
   char byte = 0;

@@ -8,7 +8,7 @@ import unittest
 import plait as pl
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-ROOMS = ("core", "tensor", "ops", "transform", "io")  # the rooms that Python calls
+ROOMS = ("core", "tensor", "ops", "transform", "io", "data", "text")  # the rooms that Python calls
 OF_CPP = re.compile(r"::|\bstd\b|\w->\w|= true|= false|<\d>|\bTensor\(\)|\{\.|\bin the options\b|\.at\(|\bDType\b|nullptr|allow_integers")
 # Words before brackets that are not public functions: of host code, of tests, of the subject of a hint.
 NOT_CALLED = {"equals", "x"}
@@ -30,7 +30,7 @@ def hints():
 
 
 def is_there(name):
-    places = (pl, pl.linalg, pl.random, pl.Tensor, pl.Tensor.Indexed, pl.Tape, pl.tree)
+    places = (pl, pl.linalg, pl.random, pl.Tensor, pl.Tensor.Indexed, pl.Tape, pl.tree, pl.io, pl.io.Checkpoints, pl.data, pl.text, pl.text.Tokenizer)
     return any(hasattr(place, name) and not name.startswith("_") for place in places)
 
 
