@@ -157,8 +157,11 @@ def attributes_of(cls):
     return list(found)
 
 
-def names_of_parameters(function):
-    return list(inspect.signature(function).parameters)
+def has_moved_parameters(function, theirs):
+    """True if a parameter of the base's method is at another place in that of the class, which type checkers refuse."""
+    mine, bases = ([each.name for each in inspect.signature(method).parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
+                   for method in (function, theirs))
+    return any(name in mine and mine.index(name) != place for place, name in enumerate(bases))
 
 
 def text_of_python_class(name, cls, public, module_class):
@@ -181,7 +184,8 @@ def text_of_python_class(name, cls, public, module_class):
         if method == "update" and list(inspect.signature(function).parameters)[1:2] == ["model"]:
             text = text.replace("model: Any", "model: _T", 1).replace("-> Any", "-> tuple[_T, Self]")
         theirs = getattr(base, method, None)
-        if inspect.isfunction(theirs) and not method.startswith("_") and names_of_parameters(theirs) != names_of_parameters(function):
+        theirs = getattr(theirs, "__wrapped__", theirs)
+        if inspect.isfunction(theirs) and not method.startswith("_") and has_moved_parameters(function, theirs):
             text += "  # type: ignore[override]"
         decorator = f"    @{kind.__name__}\n" if kind in (classmethod, staticmethod) else ""
         lines.append(f"{decorator}    {text}")
