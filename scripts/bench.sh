@@ -2,7 +2,7 @@
 # Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
 # arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
 # elements (bench/peers/table.py, which alone tries all sizes), models (bench/models/compare.py), with the time until a
-# step of ViT-base can run, and training steps of layers and optimizers (bench/models/training.py).
+# step of ViT-base can run, training steps of layers and optimizers (bench/models/training.py), and files (bench/data).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -27,4 +27,6 @@ if (($# == 0)); then
     "$python" bench/models/bench_plait.py vit_train --first
   PYTHONPATH=build/bench/python step 'Training steps, compared with PyTorch and JAX' \
     "$python" bench/models/training.py
+  PYTHONPATH=build/bench/python step 'Files of training runs, compared with PyTorch' \
+    "$python" bench/data/files.py
 fi
