@@ -29,4 +29,6 @@ if (($# == 0)); then
     "$python" bench/models/training.py
   PYTHONPATH=build/bench/python step 'Files of training runs, compared with PyTorch' \
     "$python" bench/data/files.py
+  PYTHONPATH=build/bench/python step 'Loaders, compared with PyTorch' \
+    "$python" bench/data/loaders.py
 fi

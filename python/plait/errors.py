@@ -25,8 +25,8 @@ class Error(Exception):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.message, _, self.hint = str(self).partition(_HINT)
         if not isinstance(self, _builtins.AttributeError):  # which hasattr() catches
+            self.message, _, self.hint = str(self).partition(_HINT)
             _core._count_error()
             self._add_location()
 
@@ -74,8 +74,44 @@ class KeyError(Error, _builtins.KeyError):
     """A name does not exist."""
 
 
+def _part_of_text(name, index):
+    """A property, computed when it is read: hasattr() drops most of these errors unread."""
+    def read(self):
+        return vars(self).get(name, str(self).partition(_HINT)[index])
+
+    def write(self, value):
+        vars(self)[name] = value
+
+    return property(read, write)
+
+
+class _LaterText:
+    """A text that a function computes when it is first read."""
+
+    def __init__(self, describe):
+        self._describe, self._text = describe, None
+
+    def __str__(self):
+        if self._text is None:
+            self._text = self._describe()
+        return self._text
+
+    def __repr__(self):
+        return repr(str(self))
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
 class AttributeError(Error, _builtins.AttributeError):
     """An attribute does not exist."""
+
+    message, hint = _part_of_text("message", 0), _part_of_text("hint", 2)
+
+    @classmethod
+    def described_by(cls, describe):
+        """An error whose text is what the function returns, when it is first read."""
+        return cls(_LaterText(describe))
 
 
 class MemoryError(Error, _builtins.MemoryError):

@@ -19,20 +19,27 @@ def _public(thing):
     return [name for name in dir(thing) if not name.startswith("_")]
 
 
-def _missing(message, name, names, said, prefix=""):
-    """An error that names the equivalent in Plait, or the most similar name."""
-    if said is not None:
-        return errors.AttributeError.with_hint(message, said)
-    near = None if name.startswith("_") else nearest(name, names)
-    return errors.AttributeError(message if near is None else f"{message}; did you mean {prefix}{near}?")
+def _missing(message, name, names_and_hint, prefix=""):
+    """An error that names the equivalent in Plait, or the most similar name. `names_and_hint` returns the names and the equivalent, if any; it
+    is called when the text is read."""
+    if name.startswith("_"):
+        return errors.AttributeError(message)
+
+    def text():
+        names, said = names_and_hint()
+        if said is not None:
+            return str(errors.AttributeError.with_hint(message, said))
+        near = nearest(name, names)
+        return message if near is None else f"{message}; did you mean {prefix}{near}?"
+
+    return errors.AttributeError.described_by(text)
 
 
 def of_module(module):
     """The __getattr__ of a module."""
 
     def missing(name):
-        said = None if name.startswith("_") else peers.of_module(module, name)
-        raise _missing(f"{module} has no {name!r}", name, _public(sys.modules[module]), said, f"{module}.")
+        raise _missing(f"{module} has no {name!r}", name, lambda: (_public(sys.modules[module]), peers.of_module(module, name)), f"{module}.")
 
     return _core._boundary(missing)
 
@@ -45,13 +52,17 @@ def of_public_module(namespace):
 
 def of_tensor(tensor, name):
     """Tensor.__getattr__, for attributes of other libraries that Plait does not have."""
-    message, own = f"a tensor has no {name!r}", _public(type(tensor))
-    said = None if name.startswith("_") else peers.of_tensor(name)
-    if said is None and not name.startswith("_") and nearest(name, own) is None:
-        functions = [each for each, value in vars(sys.modules["plait"]).items() if callable(value) and not isinstance(value, type)]
-        near = nearest(name, functions)
-        said = near and f"plait.{near}(x)"
-    raise _missing(message, name, own, said)
+    kind = type(tensor)
+
+    def names_and_hint():
+        own, said = _public(kind), peers.of_tensor(name)
+        if said is None and nearest(name, own) is None:
+            functions = [each for each, value in vars(sys.modules["plait"]).items() if callable(value) and not isinstance(value, type)]
+            near = nearest(name, functions)
+            said = near and f"plait.{near}(x)"
+        return own, said
+
+    raise _missing(f"a tensor has no {name!r}", name, names_and_hint)
 
 
 def of_object(thing, name):
@@ -66,8 +77,8 @@ def of_object(thing, name):
 
 def of_assignment(thing, name, names):
     """The error of an assignment to an attribute that does not exist."""
-    return _missing(f"{type(thing).__name__} has no {name!r}", name, [each for each in names if not each.startswith("_")],
-                    peers.of_object(thing, name))
+    return _missing(f"{type(thing).__name__} has no {name!r}", name,
+                    lambda: ([each for each in names if not each.startswith("_")], peers.of_object(thing, name)))
 
 
 def in_words(value):
