@@ -7,6 +7,7 @@
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
 #include "plait/text/inside/code_points.h"
+#include "plait/text/inside/files/gguf_tokenizer.h"
 #include "plait/text/inside/pipeline.h"
 #include "plait/text/vocabulary_parts.h"
 
@@ -30,23 +31,30 @@ std::vector<Result> for_all(size_t count, Compute compute) {
   return results;
 }
 
+Pipeline read_file(const std::string& path, const LoadOptions& options) {
+  const InputFile file(path);
+  if (path.ends_with(".gguf")) return pipeline_of(vocabulary_parts_of(Gguf::read(file.bytes())));
+  const std::string_view text = characters_of(file.bytes());
+  return path.ends_with(".txt") ? read_vocab_txt(text, options.lowercase)
+                                : read_tokenizer_json(text, options.keeps_scores);
+}
+
 }  // namespace
 
 Tokenizer Tokenizer::load(const std::string& path, const LoadOptions& options) {
-  const InputFile file(path);
-  const std::string_view text = characters_of(file.bytes());
   try {
-    Pipeline pipeline = path.ends_with(".txt") ? read_vocab_txt(text, options.lowercase)
-                                               : read_tokenizer_json(text);
-    return Tokenizer(Pipeline::finish(std::move(pipeline)));
-  } catch (Error& error) {
+    return Tokenizer(Pipeline::finish(read_file(path, options)));
+  } catch (ParseError& error) {  // others name the file themselves
+    error.prepend(path + ": ");
+    throw;
+  } catch (ValueError& error) {
     error.prepend(path + ": ");
     throw;
   }
 }
 
-Tokenizer Tokenizer::parse(std::string_view json) {
-  return Tokenizer(Pipeline::finish(read_tokenizer_json(json)));
+Tokenizer Tokenizer::parse(std::string_view json, const LoadOptions& options) {
+  return Tokenizer(Pipeline::finish(read_tokenizer_json(json, options.keeps_scores)));
 }
 
 Tokenizer Tokenizer::from_parts(const VocabularyParts& parts) {
@@ -115,8 +123,8 @@ std::optional<uint32_t> Tokenizer::token_to_id(std::string_view token) const {
 
 std::optional<std::string> Tokenizer::id_to_token(uint32_t id) const {
   if (const std::string* text = pipeline_->added.text(id)) return *text;
-  const Vocabulary& vocabulary = pipeline_->model->vocabulary();
-  return vocabulary.has(id) ? std::optional(std::string(vocabulary.text(id))) : std::nullopt;
+  const auto text = pipeline_->model->vocabulary().text_if_any(id);
+  return text ? std::optional(std::string(*text)) : std::nullopt;
 }
 
 size_t Tokenizer::vocab_size(bool with_added_tokens) const {

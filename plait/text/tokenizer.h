@@ -63,6 +63,9 @@ struct WordsInput {
 
 struct LoadOptions {
   bool lowercase = true;  // of a vocab.txt, which does not say it; files of other kinds do
+  // True: the scores of Unigram are those of the file. False: those that `tokenizers` reads, where
+  // the last digit may differ, so that it takes the same of two equally likely divisions.
+  bool keeps_scores = false;
 };
 
 struct Pipeline;
@@ -90,11 +93,12 @@ class DecodeStream {
 
 class Tokenizer {
  public:
-  // Reads a tokenizer.json, or a vocab.txt of BERT (any file whose name ends in .txt). ParseError
-  // names the field that is malformed or not supported; IoError has the system's message.
+  // Reads a tokenizer.json, a vocab.txt of BERT (any file whose name ends in .txt), or the
+  // tokenizer of a model (.gguf). ParseError names the field that is malformed or not supported;
+  // IoError has the system's message.
   static Tokenizer load(const std::string& path, const LoadOptions& options = {});
   // The same, from the text of a tokenizer.json.
-  static Tokenizer parse(std::string_view json);
+  static Tokenizer parse(std::string_view json, const LoadOptions& options = {});
   // From what other files have: tokens, scores, merges.
   static Tokenizer from_parts(const VocabularyParts& parts);
 

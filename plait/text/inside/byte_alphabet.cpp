@@ -30,21 +30,18 @@ constexpr ByteAlphabet kAlphabet = [] {
 
 char32_t character_of_byte(uint8_t byte) { return kAlphabet.characters[byte]; }
 
-std::optional<uint8_t> byte_of_character(char32_t c) {
-  if (c >= kAlphabet.bytes.size() || kAlphabet.bytes[c] < 0) return std::nullopt;
-  return static_cast<uint8_t>(kAlphabet.bytes[c]);
-}
-
-std::optional<std::string> bytes_of_characters(std::string_view text) {
-  std::string bytes;
+bool append_bytes_of_characters(std::string& out, std::string_view text) {
+  const size_t before = out.size();
+  out.resize(before + text.size());
+  char* next = out.data() + before;
   for (size_t at = 0; at < text.size();) {
     const char32_t c = character_at(text, at);
-    const auto byte = byte_of_character(c);
-    if (!byte) return std::nullopt;
-    bytes += static_cast<char>(*byte);
-    at += utf8_size(c);
+    if (c >= kAlphabet.bytes.size() || kAlphabet.bytes[c] < 0) return false;
+    *next++ = static_cast<char>(kAlphabet.bytes[c]);
+    at += c < 0x80 ? 1 : 2;  // no character of the alphabet has more
   }
-  return bytes;
+  out.resize(static_cast<size_t>(next - out.data()));
+  return true;
 }
 
 }  // namespace plait::text

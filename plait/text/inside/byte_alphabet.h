@@ -3,15 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace plait::text {
 
 char32_t character_of_byte(uint8_t byte);
-std::optional<uint8_t> byte_of_character(char32_t c);
-// Nothing if a character is not of the alphabet.
-std::optional<std::string> bytes_of_characters(std::string_view text);
+// Appends the bytes of characters. False if one is not of the alphabet; then what is appended is
+// undefined.
+bool append_bytes_of_characters(std::string& out, std::string_view text);
 
 }  // namespace plait::text

@@ -10,16 +10,16 @@ namespace {
 
 constexpr size_t kLongestText = size_t{1} << 31;
 
-// The names of the tokens of a pipeline.
+// The names of the tokens of a pipeline. One that the model has is spelt as there: that of an added
+// token may be normalized.
 class PipelineNames : public TokenNames {
  public:
   PipelineNames(ModelPointer model, AddedTokens added)
       : model_(std::move(model)), added_(std::move(added)) {}
   std::string_view text_of(uint32_t id) const override {
-    if (!added_.is_empty()) {
-      if (const std::string* text = added_.text(id)) return *text;
-    }
-    return model_->vocabulary().text(id);
+    if (const auto known = model_->vocabulary().text_if_any(id)) return *known;
+    const std::string* text = added_.text(id);
+    return text == nullptr ? std::string_view() : std::string_view(*text);
   }
 
  private:
@@ -145,6 +145,7 @@ Encoding Pipeline::encode_text(std::string_view text, uint32_t type_id,
   const OffsetUnits units(text, options.byte_offsets);
   Encoding encoding;
   encoding.texts = texts;
+  reserve_tokens(encoding, split.pieces.size() + split.pieces.size() / 2);
   std::vector<ModelToken> tokens;
   for (uint32_t i = 0; i < split.pieces.size(); ++i) {
     const TextPiece& piece = split.pieces[i];
@@ -298,19 +299,23 @@ void Pipeline::pad_all(std::span<Encoding> encodings) const {
 // ---- From ids to a text.
 
 std::string Pipeline::decode(std::span<const uint32_t> ids, bool skips_special) const {
-  std::vector<std::string> parts;
-  parts.reserve(ids.size());
+  const Vocabulary& vocabulary = model->vocabulary();
+  std::vector<std::string_view> tokens;
+  tokens.reserve(ids.size());
   for (const uint32_t id : ids) {
-    if (skips_special && added.is_special(id)) continue;
     const std::string* text = added.text(id);
-    if (text == nullptr && !model->vocabulary().has(id)) continue;
-    parts.emplace_back(text != nullptr ? std::string_view(*text) : model->vocabulary().text(id));
+    if (text != nullptr && skips_special && added.is_special(id)) continue;
+    if (text != nullptr) {
+      tokens.emplace_back(*text);
+    } else if (const auto token = vocabulary.text_if_any(id)) {
+      tokens.push_back(*token);
+    }
   }
-  if (decoder && !parts.empty()) decoder->apply(parts);
+  if (decoder && !tokens.empty()) return decoder->text_of(tokens);
   std::string result;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!decoder && i > 0) result += ' ';
-    result += parts[i];
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0) result += ' ';
+    result += tokens[i];
   }
   return result;
 }

@@ -87,7 +87,7 @@ struct Pipeline {
 };
 
 // Reads and writes tokenizer.json.
-Pipeline read_tokenizer_json(std::string_view text);
+Pipeline read_tokenizer_json(std::string_view text, bool keeps_scores);
 std::string write_tokenizer_json(const Pipeline& pipeline, bool is_pretty);
 // Reads a vocab.txt of BERT, with its defaults.
 Pipeline read_vocab_txt(std::string_view text, bool is_lowercase);

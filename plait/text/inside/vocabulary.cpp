@@ -73,20 +73,18 @@ uint32_t Vocabulary::place_of(uint32_t id) const {
   return found == other_places_.end() ? kNowhere : found->second;
 }
 
-std::string_view Vocabulary::text(uint32_t id) const {
-  const uint32_t place = place_of(id);
-  return place == kNowhere ? std::string_view() : text_of(tokens_[place]);
-}
-
 std::vector<Vocabulary::Entry> Vocabulary::entries() const {
+  std::vector<uint32_t> places;
+  places.reserve(distinct_);
+  std::ranges::copy_if(slots_, std::back_inserter(places),
+                       [](uint32_t p) { return p != kNowhere; });
+  std::ranges::sort(places, {},
+                    [&](uint32_t place) { return std::pair(tokens_[place].id, place); });
   std::vector<Entry> result;
   result.reserve(distinct_);
-  for (const uint32_t place : slots_) {
-    if (place != kNowhere) result.push_back({tokens_[place].id, text_of(tokens_[place])});
+  for (const uint32_t place : places) {
+    result.push_back({tokens_[place].id, text_of(tokens_[place])});
   }
-  std::ranges::sort(result, [](const Entry& a, const Entry& b) {
-    return a.id != b.id ? a.id < b.id : a.text < b.text;
-  });
   return result;
 }
 

@@ -44,11 +44,14 @@ class Vocabulary {
   std::optional<uint32_t> find(std::string_view text) const {
     return find_hashed(text, text_hash(text));
   }
-  // Empty if there is no such id; check has() where "" may be a token.
-  std::string_view text(uint32_t id) const;
-  bool has(uint32_t id) const { return place_of(id) != kNowhere; }
+  std::string_view text(uint32_t id) const { return text_if_any(id).value_or(""); }
+  std::optional<std::string_view> text_if_any(uint32_t id) const {
+    const uint32_t place = place_of(id);
+    return place == kNowhere ? std::nullopt : std::optional(text_of(tokens_[place]));
+  }
 
-  // All tokens with different texts, by id.
+  // All tokens with different texts, by id; those with one id in the order in which they were
+  // added.
   struct Entry {
     uint32_t id;
     std::string_view text;

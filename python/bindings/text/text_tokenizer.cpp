@@ -232,15 +232,17 @@ Tokenizer from_parts(const std::string& kind, nb::handle tokens, nb::kwargs give
 
 void bind_tokenizer_class(nb::module_& module) {
   nb::class_<Tokenizer>(module, "_Tokenizer")
-      .def_static("load",
-                  [](const std::string& path, bool lowercase) {
-                    return computed([&] { return Tokenizer::load(path, {lowercase}); });
-                  })
-      .def_static("parse",
-                  [](nb::handle json) {
-                    const std::string_view text = text_from_python(json, "the text");
-                    return computed([&] { return Tokenizer::parse(text); });
-                  })
+      .def_static(
+          "load",
+          [](const std::string& path, bool lowercase) {
+            return computed([&] { return Tokenizer::load(path, {.lowercase = lowercase}); });
+          })
+      .def_static(
+          "parse",
+          [](nb::handle json, bool keeps_scores) {
+            const std::string_view text = text_from_python(json, "the text");
+            return computed([&] { return Tokenizer::parse(text, {.keeps_scores = keeps_scores}); });
+          })
       .def_static("from_parts", from_parts)
       .def("json",
            [](const Tokenizer& tokenizer, bool pretty) {

@@ -4,13 +4,15 @@ on random characters of all planes. PLAIT_TEXTS=100000 compares so many texts in
 import functools
 import json
 import os
+import pickle
 import unittest
 
+import plait as pl
 import text_samples as samples
 import tokenizers as hf
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-COUNT = int(os.environ.get("PLAIT_TEXTS", "500"))
+COUNT = int(os.environ.get("PLAIT_TEXTS", "150"))
 GPT2_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 CL100K = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
@@ -142,7 +144,7 @@ FAMILIES = {
 
 @functools.cache
 def family(name):
-    return FAMILIES[name]()
+    return samples.reread(FAMILIES[name]())
 
 
 class Families(unittest.TestCase):
@@ -160,6 +162,14 @@ class Families(unittest.TestCase):
                 self.assertEqual(mine.to_str(), theirs.to_str())
                 self.assertEqual(mine.to_str(pretty=True), theirs.to_str(pretty=True))
 
+    def test_scores_are_rounded_as_the_reference_rounds_them(self):
+        """Equally likely divisions are chosen by the last digits of scores."""
+        written = unigram().to_str()
+        theirs, mine = hf.Tokenizer.from_str(written), pl.text.Tokenizer.from_str(written)
+        self.assertNotEqual(written, theirs.to_str())
+        self.assertEqual(mine.to_str(), theirs.to_str())
+        self.assertEqual(pickle.loads(pickle.dumps(mine)).to_str(), mine.to_str())
+
     def test_vocabularies_are_the_same(self):
         for name in FAMILIES:
             with self.subTest(name):
@@ -174,7 +184,7 @@ class Families(unittest.TestCase):
                     self.assertEqual(mine.token_to_id(token), theirs.token_to_id(token))
 
     def test_pairs_and_special_tokens(self):
-        inputs = samples.texts(60, seed=6)
+        inputs = samples.texts(40, seed=6)
         for name in ("gpt2", "roberta", "llama3", "llama2", "unigram", "bert", "words"):
             theirs = family(name)
             mine = samples.ours(theirs)
@@ -192,7 +202,7 @@ class Families(unittest.TestCase):
     def test_streams_give_the_whole_text_in_whole_characters(self):
         for name in FAMILIES:
             mine = samples.ours(family(name))
-            for text in samples.texts(80, seed=8):
+            for text in samples.texts(50, seed=8):
                 ids = mine.encode(text).ids
                 stream = mine.decode_stream()
                 parts = [stream.step(id) for id in ids]

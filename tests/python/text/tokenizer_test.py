@@ -9,6 +9,7 @@ import tempfile
 import threading
 import unittest
 
+import gguf
 import numpy as np
 import plait as pl
 import text_samples as samples
@@ -47,8 +48,6 @@ class AddedTokens(unittest.TestCase):
         for flags in itertools.product((True, False), repeat=5):
             names = ("single_word", "lstrip", "rstrip", "normalized", "special")
             options = dict(zip(names, flags))
-            if options["special"] and options["normalized"]:
-                continue  # the reference decodes special tokens that are normalized
             for normalizer in (None, normalizers.Lowercase(), normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()])):
                 theirs = samples.word_level(pre_tokenizer=pre_tokenizers.Whitespace(), **({"normalizer": normalizer} if normalizer else {}))
                 with self.subTest(options, normalizer=str(normalizer)):
@@ -316,6 +315,98 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(found, [expected] * 4)
+
+
+class OtherFiles(unittest.TestCase):
+    """The tokenizers of GGUF files, and of folders."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def gguf(self, fill):
+        path = self.folder / "x.gguf"
+        writer = gguf.GGUFWriter(path, "llama")
+        fill(writer)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path
+
+    def test_bytes(self):
+        """The tokens and merges of a tokenizer.json as llama.cpp's converter writes them."""
+        tokenizer = small()
+        model = json.loads(tokenizer.to_str())["model"]
+
+        def fill(writer):
+            writer.add_tokenizer_model("gpt2")
+            writer.add_tokenizer_pre("gpt-2")
+            writer.add_token_list(list(model["vocab"]))
+            writer.add_token_types([3, 3] + [1] * (len(model["vocab"]) - 2))
+            writer.add_token_merges([" ".join(each) for each in model["merges"]])
+            writer.add_bos_token_id(0)
+            writer.add_add_bos_token(True)
+
+        read = pl.text.Tokenizer.from_file(self.gguf(fill))
+        for text in ("low newest wides", "é日本 <s>", "  a\n\n"):
+            self.assertEqual(read.encode(text).ids, [0, *tokenizer.encode(text).ids])
+        self.assertEqual(read.decode(read.encode("newest é").ids), "newest é")
+
+    def test_sentencepiece(self):
+        tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "l", "o", "w", "lo", "low", "▁low"]
+
+        def fill(writer):
+            writer.add_tokenizer_model("llama")
+            writer.add_token_list(tokens)
+            writer.add_token_scores([0.0] * 259 + [-9.0, -8.0, -7.0, -6.0, -3.0, -2.0, -1.0])
+            writer.add_token_types([2, 3, 3] + [6] * 256 + [1] * 7)
+            for add, id in ((writer.add_unk_token_id, 0), (writer.add_bos_token_id, 1), (writer.add_eos_token_id, 2)):
+                add(id)
+
+        read = pl.text.Tokenizer.from_file(self.gguf(fill))
+        self.assertEqual(read.encode("low lolé").tokens, ["<s>", "▁low", "▁", "lo", "l", "<0xC3>", "<0xA9>"])
+        self.assertEqual(read.decode(read.encode("low lolé").ids), "low lolé")
+
+    def test_words_and_unigram(self):
+        def bert(writer):
+            writer.add_tokenizer_model("bert")
+            writer.add_token_list(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁low", "er"])
+            writer.add_token_types([3, 3, 3, 3, 1, 1])
+            writer.add_unk_token_id(1)
+            writer.add_bos_token_id(2)
+            writer.add_sep_token_id(3)
+
+        self.assertEqual(pl.text.Tokenizer.from_file(self.gguf(bert)).encode("Lower x").ids, [2, 4, 5, 1, 3])
+
+        def t5(writer):
+            writer.add_tokenizer_model("t5")
+            writer.add_token_list(["<pad>", "</s>", "<unk>", "▁low", "er"])
+            writer.add_token_scores([0.0, 0.0, 0.0, -2.0, -3.0])
+            writer.add_token_types([3, 3, 2, 1, 1])
+            writer.add_unk_token_id(2)
+            writer.add_eos_token_id(1)
+
+        self.assertEqual(pl.text.Tokenizer.from_file(self.gguf(t5)).encode("lower").ids, [3, 4, 1])
+
+    def test_what_is_missing_is_named(self):
+        for fill, said in ((lambda writer: None, r"x\.gguf: tokenizer\.ggml\.model is missing"),
+                           (lambda writer: writer.add_tokenizer_model("rwkv"), r'tokenizer\.ggml\.model: "rwkv" is not supported'),
+                           (lambda writer: writer.add_tokenizer_model("gpt2"), r"tokenizer\.ggml\.tokens is missing"),
+                           (lambda writer: (writer.add_tokenizer_model("gpt2"), writer.add_token_list(["a"]), writer.add_token_types([9])),
+                            r"tokenizer\.ggml\.token_type\[0\] is 9")):
+            with self.assertRaisesRegex(pl.ParseError, said):
+                pl.text.Tokenizer.from_file(self.gguf(fill))
+
+    def test_folders(self):
+        small().save(self.folder / "tokenizer.json")
+        self.assertEqual(pl.text.Tokenizer.from_pretrained(self.folder).to_str(), small().to_str())
+        (self.folder / "tokenizer.json").unlink()
+        with self.assertRaisesRegex(pl.IoError, r"there is no tokenizer.json"):
+            pl.text.Tokenizer.from_pretrained(self.folder)
+        with self.assertRaisesRegex(pl.IoError, r"nothing is downloaded(.|\n)*from_file"):
+            pl.text.Tokenizer.from_pretrained("bert-base-uncased")
 
 
 if __name__ == "__main__":

@@ -1,34 +1,13 @@
 #include "plait/text/inside/files/json_writer.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "plait/core/error.h"
 #include "plait/io/inside/json.h"
 #include "plait/text/inside/code_points.h"
+#include "plait/text/inside/files/decimals.h"
 
 namespace plait::text {
-namespace {
-
-// The shortest digits that read back as the value, and the power of ten of the first one.
-struct Digits {
-  std::string digits;
-  int exponent;
-};
-Digits shortest_digits(double magnitude) {
-  char buffer[40];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, magnitude, std::chars_format::scientific).ptr;
-  const std::string_view text(buffer, static_cast<size_t>(end - buffer));
-  const size_t e = text.find('e');
-  Digits result{.digits = std::string(text.substr(0, 1)), .exponent = 0};
-  if (e > 2) result.digits += text.substr(2, e - 2);
-  const char* exponent = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
-  std::from_chars(exponent, end, result.exponent);
-  return result;
-}
-
-}  // namespace
 
 void JsonWriter::begin_value() {
   if (is_after_key_) {
@@ -78,34 +57,9 @@ void JsonWriter::character(char32_t c) {
   string(text);
 }
 
-// Decimals for powers of ten from -5 to 16, else with an exponent.
 void JsonWriter::real(double value) {
   begin_value();
-  if (!std::isfinite(value)) {
-    out_ += "null";
-    return;
-  }
-  if (std::signbit(value)) out_ += '-';
-  if (value == 0) {
-    out_ += "0.0";
-    return;
-  }
-  const auto [digits, exponent] = shortest_digits(std::abs(value));
-  const int count = static_cast<int>(digits.size());
-  if (exponent >= 0 && exponent < 16) {
-    const auto whole = static_cast<size_t>(exponent + 1);
-    if (count <= exponent + 1) {
-      out_ += digits + std::string(whole - digits.size(), '0') + ".0";
-    } else {
-      out_ += digits.substr(0, whole) + '.' + digits.substr(whole);
-    }
-  } else if (exponent < 0 && exponent >= -5) {
-    out_ += "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  } else {
-    out_ += digits.substr(0, 1);
-    if (count > 1) out_ += '.' + digits.substr(1);
-    out_ += 'e' + std::to_string(exponent);
-  }
+  out_ += std::isfinite(value) ? decimal_text(value) : "null";
 }
 
 void JsonWriter::member(std::string_view name, const std::optional<std::string>& value) {

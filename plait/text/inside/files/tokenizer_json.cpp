@@ -112,7 +112,7 @@ void write_part(JsonWriter& out, std::string_view name, const Part& part) {
 
 }  // namespace
 
-Pipeline read_tokenizer_json(std::string_view text) {
+Pipeline read_tokenizer_json(std::string_view text, bool keeps_scores) {
   const Json json = Json::parse(text);
   JsonFields fields(json, "");
   Pipeline pipeline;
@@ -131,7 +131,7 @@ Pipeline read_tokenizer_json(std::string_view text) {
   if (const Json* part = fields.find("decoder")) {
     pipeline.decoder = read_decoder(*part, "decoder");
   }
-  pipeline.model = read_model(fields.at("model"));
+  pipeline.model = read_model(fields.at("model"), keeps_scores);
   if (const Json* part = fields.find("truncation")) pipeline.truncation = read_truncation(*part);
   if (const Json* part = fields.find("padding")) pipeline.padding = read_padding(*part);
   if (const Json* part = fields.find("added_tokens")) {

@@ -87,7 +87,8 @@ ModelPointer Bpe::of_bytes() const {
   model->is_split_at_spaces_ = false;
   if (options_.ignores_merges) {
     for (const auto& [id, text] : vocabulary().entries()) {
-      if (const auto bytes = bytes_of_characters(text)) model->byte_words_.add(*bytes, id);
+      std::string bytes;
+      if (append_bytes_of_characters(bytes, text)) model->byte_words_.add(bytes, id);
     }
   }
   return model;

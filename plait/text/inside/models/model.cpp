@@ -20,7 +20,7 @@ std::string model_type(JsonFields& fields) {
 
 }  // namespace
 
-ModelPointer read_model(const Json& json) {
+ModelPointer read_model(const Json& json, bool keeps_scores) {
   JsonFields fields(json, "model");
   const std::string type = model_type(fields);
   ModelPointer model;
@@ -29,7 +29,7 @@ ModelPointer read_model(const Json& json) {
   } else if (type == "WordPiece") {
     model = WordPiece::read(fields);
   } else if (type == "Unigram") {
-    model = Unigram::read(fields);
+    model = Unigram::read(fields, keeps_scores);
   } else if (type == "WordLevel") {
     model = WordLevel::read(fields);
   } else {

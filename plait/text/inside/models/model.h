@@ -66,7 +66,8 @@ class Model {
 
 using ModelPointer = std::shared_ptr<const Model>;
 
-ModelPointer read_model(const Json& json);
+// `keeps_scores`: see LoadOptions.
+ModelPointer read_model(const Json& json, bool keeps_scores);
 // Reads {"token": id, …}.
 Vocabulary read_vocabulary(const Json& json, const std::string& place);
 

@@ -5,6 +5,7 @@
 
 #include "plait/core/text.h"
 #include "plait/text/inside/code_points.h"
+#include "plait/text/inside/files/decimals.h"
 
 namespace plait::text {
 namespace {
@@ -41,7 +42,7 @@ Unigram::Unigram(std::vector<ScoredToken> tokens, std::optional<uint32_t> unknow
   }
 }
 
-ModelPointer Unigram::read(JsonFields& fields) {
+ModelPointer Unigram::read(JsonFields& fields, bool keeps_scores) {
   const Json::List& list = fields.list("vocab");
   const std::string place = fields.place_of("vocab");
   std::vector<ScoredToken> tokens;
@@ -50,7 +51,9 @@ ModelPointer Unigram::read(JsonFields& fields) {
     const std::string here = element_place(place, i);
     const auto& pair = list[i].as<Json::List>(here);
     if (pair.size() != 2) throw ParseError("{}: expected a token and its score", here);
-    tokens.push_back({pair[0].as<std::string>(here), pair[1].number(here)});
+    const double score = pair[1].number(here);
+    tokens.push_back(
+        {pair[0].as<std::string>(here), keeps_scores ? score : as_reference_reads(score)});
   }
   const auto unknown_id = fields.optional_number("unk_id");
   return std::make_shared<Unigram>(std::move(tokens), unknown_id,

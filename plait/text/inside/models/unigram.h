@@ -18,7 +18,7 @@ class Unigram : public Model {
  public:
   Unigram(std::vector<ScoredToken> tokens, std::optional<uint32_t> unknown_id,
           bool has_byte_tokens);
-  static ModelPointer read(JsonFields& fields);
+  static ModelPointer read(JsonFields& fields, bool keeps_scores);
   bool has_byte_tokens() const { return has_byte_tokens_; }
 
   size_t size() const override { return scores_.size(); }

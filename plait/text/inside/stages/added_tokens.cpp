@@ -61,14 +61,18 @@ void AddedTokens::add(const std::vector<AddedToken>& tokens, const Model& model,
     }
     ids_[token.content] = *id;
     tokens_[*id] = token;
+    filter_[*id % kFilterSize] = true;
   }
   set_up_searches();
 }
 
+// Tokens may have the same text: a special one is found, else the one with the least id.
 void AddedTokens::set_up_searches() {
   std::array<std::vector<ByteTrie::Key>, 2> keys;
   searches_ = {};
-  for (const auto& [id, token] : tokens_) {
+  std::vector<std::pair<uint32_t, AddedToken>> by_rank(tokens_.rbegin(), tokens_.rend());
+  std::ranges::stable_sort(by_rank, {}, [](const auto& each) { return each.second.special; });
+  for (const auto& [id, token] : by_rank) {
     const std::string& text = *this->text(id);
     if (text.empty()) continue;
     const size_t kind = static_cast<size_t>(token.normalized ? Kind::normalized : Kind::as_written);
@@ -86,14 +90,16 @@ std::optional<uint32_t> AddedTokens::find(std::string_view content) const {
 }
 
 const std::string* AddedTokens::text(uint32_t id) const {
+  if (!filter_[id % kFilterSize]) return nullptr;
   if (const auto found = normalized_.find(id); found != normalized_.end()) return &found->second;
   const auto found = tokens_.find(id);
   return found == tokens_.end() ? nullptr : &found->second.content;
 }
 
 bool AddedTokens::is_special(uint32_t id) const {
-  const auto found = tokens_.find(id);
-  return found != tokens_.end() && found->second.special;
+  const std::string* text = this->text(id);
+  const auto other = text == nullptr ? std::nullopt : find(*text);
+  return other && tokens_.at(*other).special;
 }
 
 // Nothing if it is only a part of a word. `done` is where the token before ends.

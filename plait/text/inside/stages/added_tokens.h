@@ -21,6 +21,7 @@ class AddedTokens {
   std::optional<uint32_t> find(std::string_view content) const;
   // The text of a token: normalized if it is found in normalized text.
   const std::string* text(uint32_t id) const;
+  // True if its text is that of a special token, which the text of a normalized one may not be.
   bool is_special(uint32_t id) const;
   bool is_empty() const { return tokens_.empty(); }
   const std::map<uint32_t, AddedToken>& tokens() const { return tokens_; }
@@ -50,8 +51,11 @@ class AddedTokens {
   std::optional<Span> extended(const AddedToken& token, std::string_view text, Span match,
                                uint32_t done) const;
 
+  static constexpr size_t kFilterSize = 4096;
+
   std::map<uint32_t, AddedToken> tokens_;
-  std::unordered_map<std::string, uint32_t> ids_;         // by content
+  std::bitset<kFilterSize> filter_;                // false: no token has an id with this remainder
+  std::unordered_map<std::string, uint32_t> ids_;  // by content
   std::unordered_map<uint32_t, std::string> normalized_;  // where that differs from the content
   std::array<Search, 2> searches_;
 };

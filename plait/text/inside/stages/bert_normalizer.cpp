@@ -45,14 +45,14 @@ class BertNormalizer : public Normalizer {
 
   void apply(AlignedText& text) const override {
     if (options_.cleans_text) {
-      remove_characters(text, is_bert_removed);
+      remove_characters(text, &is_bert_removed);
       map_characters(text, [](char32_t c) { return is_white_space(c) ? U' ' : c; });
     }
     const bool is_ascii_only = is_all_ascii(text.text());
     if (options_.spaces_ideographs && !is_ascii_only) put_spaces_around_ideographs(text);
     if (options_.strips_accents.value_or(options_.is_lowercase) && !is_ascii_only) {
       normalize(text, {.is_compatible = false, .is_composed = false});
-      remove_characters(text, is_bert_accent);
+      remove_characters(text, &is_bert_accent);
     }
     if (options_.is_lowercase) make_lowercase(text);
   }

@@ -10,16 +10,22 @@
 namespace plait::text {
 namespace {
 
-std::string replaced(std::string_view text, std::string_view old, std::string_view with) {
-  std::string result;
+void append_replaced(std::string& out, std::string_view text, std::string_view old,
+                     std::string_view with) {
   size_t at = 0;
   for (size_t found = 0; !old.empty(); at = found + old.size()) {
     found = text.find(old, at);
     if (found == std::string_view::npos) break;
-    result += text.substr(at, found - at);
-    result += with;
+    out += text.substr(at, found - at);
+    out += with;
   }
-  return result + std::string(text.substr(at));
+  out += text.substr(at);
+}
+
+std::string replaced(std::string_view text, std::string_view old, std::string_view with) {
+  std::string result;
+  append_replaced(result, text, old, with);
+  return result;
 }
 
 // Joins English words that WordPiece has split at punctuation.
@@ -55,11 +61,22 @@ class ByteLevelDecoder : public Decoder {
   }
 
   void apply(std::vector<std::string>& parts) const override {
+    const std::vector<std::string_view> tokens(parts.begin(), parts.end());
+    parts = {text_of(tokens)};
+  }
+  // A token with a character that stands for no byte is text itself.
+  std::string text_of(std::span<const std::string_view> tokens) const override {
     std::string bytes;
-    for (const std::string& part : parts) bytes += bytes_of_characters(part).value_or(part);
+    for (const std::string_view token : tokens) {
+      const size_t before = bytes.size();
+      if (append_bytes_of_characters(bytes, token)) continue;
+      bytes.resize(before);
+      bytes += token;
+    }
+    if (valid_utf8_prefix(bytes) == bytes.size()) return bytes;
     std::string text;
     append_with_replacements(text, bytes);
-    parts = {std::move(text)};
+    return text;
   }
   void write(JsonWriter& out) const override {
     out.begin_typed("ByteLevel");
@@ -103,16 +120,26 @@ class MetaspaceDecoder : public Decoder {
   explicit MetaspaceDecoder(MetaspaceOptions options) : options_(options) {
     append_utf8(mark_, options.mark);
   }
-  // The first token has the mark that was put before the text, and no space.
   void apply(std::vector<std::string>& parts) const override {
     for (size_t i = 0; i < parts.size(); ++i) {
-      const bool is_dropped = i == 0 && options_.prepend != PrependScheme::never;
-      parts[i] = replaced(parts[i], mark_, is_dropped ? "" : " ");
+      parts[i] = replaced(parts[i], mark_, instead_of_mark(i == 0));
     }
+  }
+  std::string text_of(std::span<const std::string_view> tokens) const override {
+    std::string text;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      append_replaced(text, tokens[i], mark_, instead_of_mark(i == 0));
+    }
+    return text;
   }
   void write(JsonWriter& out) const override { options_.write(out); }
 
  private:
+  // The first token has the mark that was put before the text, and no space.
+  std::string_view instead_of_mark(bool is_first) const {
+    return is_first && options_.prepend != PrependScheme::never ? "" : " ";
+  }
+
   MetaspaceOptions options_;
   std::string mark_;
 };
@@ -341,6 +368,12 @@ DecoderPointer decoder_of_type(const std::string& type, JsonFields& fields) {
 }
 
 }  // namespace
+
+std::string Decoder::text_of(std::span<const std::string_view> tokens) const {
+  std::vector<std::string> parts(tokens.begin(), tokens.end());
+  apply(parts);
+  return joined_text(parts);
+}
 
 DecoderPointer word_piece_decoder(std::string prefix, bool cleans_up) {
   return std::make_shared<WordPieceDecoder>(std::move(prefix), cleans_up);

@@ -82,6 +82,10 @@ Encoding joined(Encoding first, const Encoding& second) {
 
 }  // namespace
 
+void reserve_tokens(Encoding& encoding, size_t count) {
+  for_each_column(encoding, encoding, [&](auto& column, const auto&) { column.reserve(count); });
+}
+
 void append_token(Encoding& encoding, uint32_t id, Encoding::Offsets offsets, uint32_t word,
                   uint32_t type_id) {
   if (!encoding.token_names.empty()) encoding.token_names.push_back(id);

@@ -21,6 +21,8 @@ struct SpecialToken {
 };
 void append_special(Encoding& encoding, const SpecialToken& token, uint32_t type_id,
                     TokenTexts& texts);
+// Makes room for so many tokens.
+void reserve_tokens(Encoding& encoding, size_t count);
 void append_token(Encoding& encoding, uint32_t id, Encoding::Offsets offsets, uint32_t word,
                   uint32_t type_id);
 // Gives the last token a text that is not that of the vocabulary.

@@ -65,7 +65,7 @@ void apply_byte_level(AlignedText& text) {
   text.change(changes);
 }
 
-void strip_accents(AlignedText& text) { remove_characters(text, is_accent); }
+void strip_accents(AlignedText& text) { remove_characters(text, &is_accent); }
 
 class StripNormalizer : public Normalizer {
  public:

@@ -11,7 +11,7 @@ class Encoding:
     >>> tokenizer = plait.text.byte_level_bpe().train(["low lower lowest"] * 9, vocab_size=262)
     >>> encoding = tokenizer.encode("lower")
     >>> encoding.tokens, encoding.offsets
-    (['lower'], [(0, 5)])
+    (['low', 'e', 'r'], [(0, 3), (3, 4), (4, 5)])
     """
 
     def __init__(self, core):
@@ -132,8 +132,8 @@ def stack(encodings):
 
     >>> tokenizer = plait.text.byte_level_bpe().train(["a b"], vocab_size=256).with_padding(pad_token="!")
     >>> plait.text.stack(tokenizer.encode_batch(["abc", "a"])).attention_mask
-    [[1, 1, 1],
-     [1, 0, 0]] : i64[2, 3]
+    [[1 1 1]
+     [1 0 0]] : i64[2, 3]
     """
     if isinstance(encodings, Encoding):
         encodings = [encodings]

@@ -56,11 +56,11 @@ class Tokenizer:
     >>> tokenizer = plait.text.byte_level_bpe().train(["low lower lowest"] * 9, vocab_size=262)
     >>> encoding = tokenizer.encode("lower lowest")
     >>> encoding.tokens
-    ['lower', 'Ġlowe', 's', 't']
+    ['low', 'e', 'r', 'Ġlowe', 'st']
     >>> tokenizer.decode(encoding.ids)
     'lower lowest'
-    >>> tokenizer.get_vocab_size(), tokenizer.token_to_id("lower")
-    (262, 260)
+    >>> tokenizer.get_vocab_size(), tokenizer.token_to_id("low")
+    (262, 257)
     """
 
     def __init__(self, core):
@@ -70,14 +70,26 @@ class Tokenizer:
 
     @classmethod
     def from_file(cls, path, *, lowercase=True):
-        """Reads a tokenizer.json, or a vocab.txt of BERT, which does not say whether it is for lowercase. What the file says is obeyed, or is a
-        ParseError that names the field."""
+        """Reads a tokenizer.json, a vocab.txt of BERT, which does not say whether it is for lowercase, or the tokenizer of a .gguf file. What the
+        file says is obeyed, or is a ParseError that names the field."""
         return cls(_core._Tokenizer.load(_path(path), _flag("lowercase", lowercase)))
+
+    @classmethod
+    def from_pretrained(cls, folder):
+        """Reads the tokenizer.json, or else the vocab.txt, of a folder. Nothing is downloaded."""
+        path = _path(folder)
+        for name in ("tokenizer.json", "vocab.txt"):
+            file = os.path.join(path, name)
+            if os.path.isfile(file):
+                return cls.from_file(file)
+        said = f"there is no tokenizer.json or vocab.txt in {path!r}" if os.path.isdir(path) else f"{path!r} is not a folder, and nothing is downloaded"
+        raise errors.IoError.with_hint(f"Tokenizer.from_pretrained: {said}",
+                                       "download the tokenizer.json of the model, and read it by plait.text.Tokenizer.from_file(path)")
 
     @classmethod
     def from_str(cls, json):
         """The tokenizer of the text of a tokenizer.json."""
-        return cls(_core._Tokenizer.parse(json))
+        return cls(_core._Tokenizer.parse(json, False))
 
     @classmethod
     def from_parts(cls, kind, tokens, *, scores=(), types=(), merges=(), pre="gpt-2", charsmap=b"", unk_id=None, bos_id=None, eos_id=None,
@@ -226,10 +238,15 @@ class Tokenizer:
         raise errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(f"{message}: nothing changes it", said)
 
     def __reduce__(self):
-        return Tokenizer.from_str, (self.to_str(),)
+        return _unpickled, (self.to_str(),)
 
     def __repr__(self):
         return f"Tokenizer({self.get_vocab_size()} tokens)"
+
+
+def _unpickled(json):
+    """The same tokenizer, where from_str reads the scores of Unigram as `tokenizers` does, which rounds them twice."""
+    return Tokenizer(_core._Tokenizer.parse(json, True))
 
 
 # Methods of other libraries that change a tokenizer in place, and what to write here.

@@ -2,7 +2,7 @@
 
 import json
 
-from plait.inside.text.tokenizer import Tokenizer, _flag
+from plait.inside.text.tokenizer import Tokenizer, _flag, _word
 
 _MARK = "▁"
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -50,7 +50,7 @@ def sentencepiece_bpe(unk_token="<unk>"):
     >>> tokenizer.encode("lower").tokens
     ['▁lower']
     """
-    return _tokenizer(_bpe(unk_token=unk_token, fuse_unk=True), pre_tokenizer=_METASPACE, decoder=_METASPACE)
+    return _tokenizer(_bpe(unk_token=_word("unk_token", unk_token), fuse_unk=True), pre_tokenizer=_METASPACE, decoder=_METASPACE)
 
 
 def sentencepiece_unigram(unk_token="<unk>"):
@@ -62,5 +62,5 @@ def sentencepiece_unigram(unk_token="<unk>"):
     """
     normalizer = {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"}, {
         "type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]}
-    model = {"type": "Unigram", "unk_id": 0, "vocab": [[unk_token, 0.0]], "byte_fallback": False}
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [[_word("unk_token", unk_token), 0.0]], "byte_fallback": False}
     return _tokenizer(model, normalizer=normalizer, pre_tokenizer=_METASPACE, decoder=_METASPACE)
