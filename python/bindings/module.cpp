@@ -41,6 +41,7 @@ NB_MODULE(_core, module) {
   bind_safetensors(module);
   bind_checkpoints(module);
   bind_gguf(module);
+  bind_images(module);
   bind_logs(module);
   bind_rows(module);
   bind_text(module);

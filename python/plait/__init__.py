@@ -6,6 +6,7 @@ import os as _os
 
 # Shared libraries of Debian that a wheel does not contain, and their packages.
 _PACKAGES = {"libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw": "libdw1", "libz": "zlib1g",
+             "libutf8proc": "libutf8proc2", "libjpeg": "libjpeg62-turbo", "libpng16": "libpng16-16", "libwebp": "libwebp7",
              "libgomp": "libgomp1", "libgfortran": "libgfortran5", "libstdc++": "libstdc++6"}
 
 

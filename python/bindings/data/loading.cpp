@@ -243,6 +243,7 @@ void bind_loading(nb::module_& core) {
   loading::bind_prefetcher(module);
   loading::bind_batches(module);
   loading::bind_files(module);
+  bind_readers(module);
 }
 
 }  // namespace plait::python

@@ -267,6 +267,9 @@ IO = {
     "save_model": "plait.io.save_safetensors(path, plait.nn.state(model))", "savez_compressed": "plait.io.save_npz(path, {'x': x}, compressed=True)",
     "load_model": "plait.nn.load_state(model, plait.io.load_safetensors(path))", "safe_open": "plait.io.open_safetensors(path)",
     "GGUFReader": "plait.io.open_gguf(path)", "load_dataset": "plait.io.load_idx(path) reads MNIST's files",
+    "decode_jpeg": "plait.io.decode_image(data)", "decode_png": "plait.io.decode_image(data)", "decode_webp": "plait.io.decode_image(data)",
+    "imread": "plait.io.read_image(path)", "imwrite": "plait.io.write_image(path, image)", "write_jpeg": "plait.io.write_image(path, image)",
+    "write_png": "plait.io.write_image(path, image)",
 }
 LINALG = {
     "matrix_exp": "plait.linalg.expm(a)", "cholesky_ex": "plait.linalg.cholesky(a)", "inv_ex": "plait.linalg.inv(a)",

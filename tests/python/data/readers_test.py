@@ -1,0 +1,178 @@
+"""CIFAR's files, folders of images, WebDataset's shards, and rows of text files, read by loaders."""
+
+import io
+import json
+import pathlib
+import pickle
+import random
+import tarfile
+import tempfile
+import unittest
+
+import numpy as np
+import plait as pl
+from plait import data
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def image(self, path, value):
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        pl.io.write_image(self.folder / path, np.full((3, 6, 8), value, np.uint8))
+
+
+class Cifar(InFolder):
+    def test_records(self):
+        rng = np.random.default_rng(1)
+        images, labels = rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50).astype(np.uint8)
+        inner = self.folder / "cifar-10-batches-bin"
+        inner.mkdir()
+        rows = np.concatenate([labels[:, None], images.reshape(50, -1)], 1)
+        for i in range(5):
+            (inner / f"data_batch_{i + 1}.bin").write_bytes(rows[10 * i:10 * i + 10].tobytes())
+        dataset = data.CIFAR10(self.folder)
+        self.assertEqual(len(dataset), 50)
+        for each in (dataset, pickle.loads(pickle.dumps(dataset))):
+            x, y = next(iter(data.DataLoader(each, 50, num_workers=2)))
+            self.assertTrue((x.numpy() == images).all() and (y.numpy() == labels).all())
+        self.assertEqual(dataset[-1][1].item(), labels[-1])
+        with self.assertRaisesRegex(pl.IndexError, "the index 50"):
+            dataset[50]
+
+    def test_labels_of_cifar100(self):
+        (self.folder / "test.bin").write_bytes(bytes([4, 99]) + bytes(3072))
+        for groups, label in ((False, 99), (True, 4)):
+            dataset = pickle.loads(pickle.dumps(data.CIFAR100(self.folder, train=False, groups=groups)))
+            self.assertEqual(dataset[0][1].item(), label)
+        with self.assertRaisesRegex(pl.errors.IoError, "binary version"):
+            data.CIFAR10(self.folder)
+        (self.folder / "test.bin").write_bytes(bytes(3000))
+        with self.assertRaisesRegex(pl.errors.ParseError, "test.bin: 3000 bytes, expected records of 3074"):
+            data.CIFAR100(self.folder, train=False)
+
+
+class Folders(InFolder):
+    def test_images_by_class(self):
+        for number, path in enumerate(["dog/2.png", "dog/10.png", "cat/x/1.webp", "cat/b.PNG", "ähre/1.png"]):
+            self.image(path, 10 * number)
+        (self.folder / "cat" / "notes.txt").write_text("none")
+        dataset = data.ImageFolder(self.folder)
+        self.assertEqual(dataset.class_to_idx, {"cat": 0, "dog": 1, "ähre": 2})
+        names = [str(pathlib.Path(path).relative_to(self.folder)) for path, _ in dataset.samples]
+        self.assertEqual(names, ["cat/b.PNG", "cat/x/1.webp", "dog/10.png", "dog/2.png", "ähre/1.png"])
+        self.assertEqual(dataset.targets, [0, 0, 1, 1, 2])
+        for worker in ("thread", "process"):
+            x, y = next(iter(data.DataLoader(dataset, 5, num_workers=1, worker=worker)))
+            self.assertEqual((x.shape, y.tolist()), ((5, 3, 6, 8), [0, 0, 1, 1, 2]))
+            self.assertEqual(x[0, 0, 0, 0].item(), 30)
+        self.assertEqual(data.ImageFolder(self.folder, "gray", crop=(1, 1, 2, 2))[0][0].shape, (1, 2, 2))
+
+    def test_errors_name_the_file(self):
+        self.image("cat/1.png", 1)
+        (self.folder / "cat/2.png").write_bytes((self.folder / "cat/1.png").read_bytes()[:-9])
+        with self.assertRaisesRegex(pl.errors.ParseError, "cat/2.png: byte"):
+            data.ImageFolder(self.folder)[1]
+        (self.folder / "dog").mkdir()
+        with self.assertRaisesRegex(pl.ValueError, "dog has no images"):
+            data.ImageFolder(self.folder)
+        with self.assertRaises(pl.errors.IoError):
+            data.ImageFolder(self.folder / "none")
+
+
+class Shards(InFolder):
+    def write(self, name, samples, format=tarfile.PAX_FORMAT):
+        """A shard of (key, {extension: content}) pairs."""
+        with tarfile.open(self.folder / name, "w", format=format) as shard:
+            for key, members in samples:
+                for extension, content in members.items():
+                    member = tarfile.TarInfo(f"{key}.{extension}")
+                    member.size = len(content)
+                    shard.addfile(member, io.BytesIO(content))
+        return self.folder / name
+
+    def samples(self, count, first=0):
+        array = io.BytesIO()
+        np.save(array, np.arange(3.0))
+        for i in range(first, first + count):
+            image = pl.io.encode_png(np.full((3, 4, 5), i, np.uint8))
+            yield f"part/{i:04}", {"png": image, "cls": str(i).encode(), "txt": f"é {i}".encode(), "json": json.dumps({"i": [i]}).encode(),
+                                   "seg.npy": array.getvalue(), "bin": bytes([i])}
+
+    def test_members_are_decoded(self):
+        for format in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+            dataset = data.WebDataset(self.write("a.tar", self.samples(3), format))
+            self.assertEqual(len(dataset), 3)
+            sample = dataset[1]
+            self.assertEqual((sample["__key__"], sample["__url__"]), ("part/0001", str(self.folder / "a.tar")))
+            self.assertEqual((sample["cls"], sample["txt"], sample["json"], sample["bin"]), (1, "é 1", {"i": [1]}, b"\1"))
+            self.assertEqual((sample["png"].shape, sample["png"][0, 0, 0].item(), sample["seg.npy"].tolist()), ((3, 4, 5), 1, [0, 1, 2]))
+        raw = data.WebDataset(self.folder / "a.tar", decode=False)[2]
+        self.assertEqual((raw["cls"], raw["png"][1:4]), (b"2", b"PNG"))
+        self.assertEqual(data.WebDataset(self.folder / "a.tar", decode={"cls": len, "bin": list})[2]["cls"], 1)
+        self.assertEqual(data.WebDataset(self.folder / "a.tar", mode="gray")[0]["png"].shape, (1, 4, 5))
+
+    def test_long_names(self):
+        order = random.Random(1)
+        keys = ["/".join("x" * order.randrange(1, 90) for _ in range(order.randrange(1, 5))) + f"é{i}" for i in range(40)]
+        for format in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+            dataset = data.WebDataset(self.write("a.tar", [(key, {"cls": b"1"}) for key in keys], format))
+            self.assertEqual([dataset[i]["__key__"] for i in range(len(dataset))], keys)
+
+    def test_loaders(self):
+        for number in range(3):
+            self.write(f"s-{number:02}.tar", self.samples(7, 7 * number))
+        paths = f"{self.folder}/s-{{00..02}}.tar"
+        numbers = [i for batch in data.DataLoader(data.WebDataset(paths), 4, shuffle=True, num_workers=2) for i in batch["cls"].tolist()]
+        self.assertEqual(sorted(numbers), list(range(21)))
+        stream = data.WebStream(paths)
+        self.assertEqual([sample["cls"] for sample in stream], list(range(21)))
+        for worker in ("thread", "process"):
+            loader = data.DataLoader(stream, 4, num_workers=1, worker=worker)
+            batches = iter(loader)
+            head = [next(batches)["cls"].tolist() for _ in range(2)]
+            state = loader.state_dict()
+            del batches
+            again = data.DataLoader(data.WebStream(paths), 4)
+            again.load_state_dict(state)
+            tail = [batch["cls"].tolist() for batch in again]
+            self.assertEqual(sum(head + tail, []), list(range(21)))
+        self.assertIn("position", str(state))
+
+    def test_errors_name_shard_and_member(self):
+        path = self.write("a.tar", [("x", {"png": b"no", "txt": b"\xff"}), ("y", {"cls": b"cat"}), ("z", {"json": b"{"}), ("v", {"npy": b""})])
+        dataset = data.WebDataset(path)
+        for index, name in ((0, "x.png"), (1, "y.cls"), (2, "z.json"), (3, "v.npy")):
+            with self.assertRaisesRegex(pl.errors.ParseError, f"a.tar: {name}: "):
+                dataset[index]
+        whole = path.read_bytes()
+        for size in range(0, 4096, 256):
+            path.write_bytes(whole[:size])
+            with self.assertRaisesRegex(pl.errors.ParseError, "a.tar: byte"):
+                data.WebDataset(path)
+        with self.assertRaises(pl.errors.IoError):
+            data.WebDataset("none.tar")
+        with self.assertRaisesRegex(pl.TypeError, "the paths are 3"):
+            data.WebDataset(3)
+        with self.assertRaisesRegex(pl.TypeError, "expected True, False, or functions"):
+            data.WebDataset([], decode={"cls": 3})
+
+
+class Rows(InFolder):
+    def test_readers_are_datasets(self):
+        (self.folder / "a.txt").write_text("one\ntwo\nthree\n")
+        (self.folder / "a.jsonl").write_text('{"x": 1}\n{"x": 2}\n')
+        (self.folder / "a.csv").write_text("x,y\n1,0.5\n2,1.5\n")
+        for worker in ("thread", "process"):
+            load = lambda dataset: list(data.DataLoader(dataset, 2, num_workers=1, worker=worker))  # noqa: B023,E731
+            self.assertEqual(load(pl.io.TextLines(self.folder / "a.txt")), [["one", "two"], ["three"]])
+            self.assertEqual(load(pl.io.JsonlFile(self.folder / "a.jsonl"))[0]["x"].tolist(), [1, 2])
+            batch = load(pl.io.CsvFile(self.folder / "a.csv"))[0]
+            self.assertEqual((batch["x"].tolist(), batch["y"].tolist()), ([1, 2], [0.5, 1.5]))
+
+
+if __name__ == "__main__":
+    unittest.main()
