@@ -3,6 +3,7 @@ with both for 1,000 steps. Usage: optimizers_oracle.py PATH_OF_ORACLE_TOOL (see 
 
 The names of the cases are those of optimizer_cases.cpp."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -422,9 +423,16 @@ def problem():
     return {f"{part}.{name}": np.asarray(value) for part, values in parts.items() for name, value in values.items()} | {"losses": LOSSES}
 
 
+# Its moments are kept when the projection is computed again, so they depend on the signs of singular vectors, which are LAPACK's here and there.
+DEPENDS_ON_SIGNS = "optax/galore"
+
+
 def failures_in(found):
     names, checks, failures = {name.rsplit("/", 1)[0] for name in found if not name.startswith(("schedule", "plateau"))}, 0, []
     for name, way in wanted_ways():
+        if DEPENDS_ON_SIGNS in name and os.environ.get("PLAIT_HAS_LAPACK") == "0":
+            names.discard(name)
+            continue
         checks += 1
         own = {each.rsplit("/", 1)[1]: array for each, array in found.items() if each.rsplit("/", 1)[0] == name}
         if set(own) != set(way[-1]) and name.removeprefix("torch/") not in CLASSES:

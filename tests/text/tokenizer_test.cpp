@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/system/thread_team.h"
+#include "plait/text/inside/unicode.h"
 #include "plait/text/training.h"
 #include "plait/text/vocabulary_parts.h"
 
@@ -33,6 +34,7 @@ Tokenizer words(const std::string& more = "") {
 std::vector<uint32_t> ids(std::initializer_list<uint32_t> values) { return values; }
 
 TEST(Tokenizer, TextsBecomeIdsAndTextsAgain) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   const Tokenizer tokenizer = bytes_only();
   const Encoding encoding = tokenizer.encode("hé 語");
   EXPECT_EQ(encoding.size(), 7u);
@@ -45,6 +47,7 @@ TEST(Tokenizer, TextsBecomeIdsAndTextsAgain) {
 }
 
 TEST(Tokenizer, StreamsGiveWholeCharacters) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   const Tokenizer tokenizer = bytes_only();
   const std::vector<uint32_t> all = tokenizer.encode("aé語😀").ids;
   DecodeStream stream = tokenizer.decode_stream();
@@ -83,6 +86,7 @@ TEST(Tokenizer, BatchesAreComputedByTheTeamAndPadded) {
 }
 
 TEST(Tokenizer, OneIsSharedByThreads) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   const Tokenizer tokenizer = bytes_only();
   const std::string text = "some words, and some more";
   const auto expected = tokenizer.encode(text).ids;
@@ -115,6 +119,7 @@ TEST(Tokenizer, OptionsMakeAnotherTokenizer) {
 }
 
 TEST(Tokenizer, FilesAreWrittenAndRead) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   const TemporaryFolder folder;
   const Tokenizer tokenizer = words().with_padding(Padding{});
   tokenizer.save(folder.path("tokenizer.json"));

@@ -38,6 +38,7 @@ TEST(Utf8, InvalidBytesAreFound) {
 }
 
 TEST(Unicode, CategoriesAreThoseOfUnicode16) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   using enum Category;
   EXPECT_EQ(category_of('a'), Ll);
   EXPECT_EQ(category_of('$'), Sc);
@@ -53,6 +54,7 @@ TEST(Unicode, CategoriesAreThoseOfUnicode16) {
 }
 
 TEST(Unicode, BertHasOlderTables) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   EXPECT_TRUE(is_bert_punctuation('$'));
   EXPECT_TRUE(is_bert_punctuation(0x166d));   // a symbol since Unicode 12
   EXPECT_FALSE(is_bert_punctuation(0x2e43));  // since Unicode 9
@@ -62,6 +64,7 @@ TEST(Unicode, BertHasOlderTables) {
 }
 
 TEST(Unicode, LowercaseMayBeTwoCharacters) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   EXPECT_EQ(lowercase_of(U'Å').first, U'å');
   EXPECT_EQ(lowercase_of(0x130).second, 0x307u);
   EXPECT_EQ(lowercase_of(U'ß').first, U'ß');
@@ -69,6 +72,7 @@ TEST(Unicode, LowercaseMayBeTwoCharacters) {
 }
 
 TEST(NormalForms, ComposeAndDecompose) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   EXPECT_EQ(normalized("é", false, false), "e\u0301");
   EXPECT_EQ(normalized("e\u0301", false, true), "é");
   EXPECT_EQ(normalized("ﬁ①", true, true), "fi1");
@@ -81,6 +85,7 @@ TEST(NormalForms, ComposeAndDecompose) {
 
 // Where each byte of the new text comes from.
 TEST(NormalForms, KeepTrackOfPlaces) {
+  if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   AlignedText text("xéy", 10);
   normalize(text, {false, false});
   EXPECT_EQ(text.original({0, 1}), (Span{10, 11}));

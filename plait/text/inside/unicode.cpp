@@ -204,6 +204,8 @@ Lowercase lowercase_of(char32_t c) {
 
 #ifdef PLAIT_HAVE_UTF8PROC
 
+bool has_unicode() { return true; }
+
 void expect_unicode(std::string_view) {}
 
 uint8_t combining_class(char32_t c) {
@@ -239,6 +241,7 @@ bool is_cluster_boundary(char32_t before, char32_t after, int32_t& state) {
 
 #else
 
+bool has_unicode() { return false; }
 void expect_unicode(std::string_view what) { throw_no_unicode(what); }
 uint8_t combining_class(char32_t c) { return c < 128 ? 0 : (throw_no_unicode("a normal form"), 0); }
 void append_decomposition(std::vector<char32_t>& out, char32_t c, bool) {

@@ -67,7 +67,8 @@ constexpr bool is_in(Categories set, Category category) {
   return (set >> static_cast<int>(category) & 1) != 0;
 }
 
-// Throws a ValueError that names what needs Unicode's tables, if this build has no utf8proc.
+bool has_unicode();  // false if this build has no utf8proc, and no tables beyond ASCII
+// Throws a ValueError that names what needs Unicode's tables, if there are none.
 void expect_unicode(std::string_view what);
 
 Category category_of(char32_t c);
