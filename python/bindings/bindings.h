@@ -64,6 +64,8 @@ void bind_gguf(nb::module_& module);
 void bind_images(nb::module_& module);
 void bind_loading(nb::module_& core);
 void bind_readers(nb::module_& data);
+void bind_image_functions(nb::module_& core);
+void bind_image_transforms(nb::module_& core);
 void bind_text(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);

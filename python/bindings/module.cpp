@@ -47,6 +47,8 @@ NB_MODULE(_core, module) {
   bind_text(module);
   bind_boundary(module);
   bind_loading(module);
+  bind_image_functions(module);
+  bind_image_transforms(module);
 #if PLAIT_TESTING
   nb::module_ testing = module.def_submodule("_testing", "Internals for the conformance suite.");
   bind_testing(testing);

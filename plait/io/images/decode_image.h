@@ -43,7 +43,7 @@ struct DecodeOptions {
   // The size that the caller will resize the image, or its crop, to. A JPEG is then decoded at the
   // smallest of the scales 1/8, 1/4, 1/2 and 1 that gives at least this size, and the edges of the
   // crop are rounded to pixels of that scale: those at multiples of 8 are exact. After a resize,
-  // bytes of photographs differ by 1 to 2 on average from those of the whole image, and by 3 to 5
+  // bytes of photographs differ by 1 to 3 on average from those of the whole image, and by 3 to 6
   // where edges were rounded. Other formats ignore it.
   std::optional<ImageSize> size = {};
   // Turns the image as its EXIF data says. `crop` and `size` are those of the turned image.

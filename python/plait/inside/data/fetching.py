@@ -6,10 +6,12 @@ from plait import _core
 from plait.inside.data.collation import default_collate, default_convert, without_rows
 from plait.inside.data.datasets import TensorDataset
 from plait.inside.data.failures import name_place
-from plait.inside.data.keyed import takes_key
+from plait.inside.data.keyed import function_takes_key, takes_key
 from plait.inside.data.streams import Counted, set_epoch
 
 _data = _core._data
+
+_OF_BATCH = -2  # the key of a batch is that of its first sample, folded with it
 
 
 class Job(NamedTuple):
@@ -29,7 +31,8 @@ class Fetcher:
     def __init__(self, dataset, collate_fn, is_batched):
         self.dataset, self.is_batched = dataset, is_batched
         self.has_own_collate = collate_fn is not None
-        self.collate = collate_fn or (default_collate if is_batched else default_convert)
+        self._function = collate_fn or (default_collate if is_batched else default_convert)
+        self._function_takes_key = function_takes_key(self._function)
         self._takes_key = takes_key(dataset)
 
     def batch(self, job):
@@ -55,15 +58,20 @@ class Fetcher:
             name_place(error, f"the batch of samples {', '.join(map(str, job.indices[:8]))}{', …' if len(job.indices) > 8 else ''}")
             raise
 
+    def _collate(self, job, samples):
+        if self._function_takes_key:
+            return self._function(samples, key=_core.random.fold_in(key_of(job, 0), _OF_BATCH))
+        return self._function(samples)
+
     def _joined(self, job, samples):
         if not self.is_batched:
-            return self.collate(samples[0])
+            return self._collate(job, samples[0])
         if job.rows is not None:
             samples = samples + samples[:1] * (job.rows - len(samples))
-            return self.collate(samples), _core.arange(job.rows) < job.count
+            return self._collate(job, samples), _core.arange(job.rows) < job.count
         if job.count > 0:
-            return self.collate(samples)
-        return self.collate([]) if self.has_own_collate else without_rows(self.collate(samples))
+            return self._collate(job, samples)
+        return self._collate(job, []) if self.has_own_collate else without_rows(self._collate(job, samples))
 
 
 def key_of(job, i):

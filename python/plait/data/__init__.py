@@ -11,5 +11,6 @@ from plait.inside.data.samplers import (  # noqa: F401
     BatchSampler, DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)
 from plait.inside.data.streams import ChainDataset, IterableDataset, mapped  # noqa: F401
 from plait.inside.data.web_datasets import WebDataset, WebStream  # noqa: F401
+from plait.data import transforms  # noqa: F401
 
 __getattr__, __dir__, __all__ = _of_public_module(globals())
