@@ -214,19 +214,21 @@ def text_of_python_module(module, known, module_class):
 def python_modules(plait):
     """The modules whose stubs are generated from Python code, by their names in plait."""
     found = {}
-    for name in ("data", "io", "nn", "optim", "metrics", "text"):
-        module = getattr(plait, name, None)
-        if module is None:
-            continue
+
+    def add(name, module):
         found[name] = module
-        found.update({f"{name}.{part}": value for part, value in vars(module).items()
-                      if inspect.ismodule(value) and value.__name__ == f"plait.{name}.{part}"})
+        for part, value in vars(module).items():
+            if inspect.ismodule(value) and value.__name__ == f"plait.{name}.{part}":
+                add(f"{name}.{part}", value)
+
+    for name in ("data", "io", "nn", "optim", "metrics", "text"):
+        add(name, getattr(plait, name))
     return found
 
 
 def write_python_module(folder, name, module, module_class):
     own, is_package = OWN / f"{name.replace('.', '_')}.pyi", hasattr(module, "__path__")
-    text = own.read_text(encoding="utf-8") if own.exists() else PYTHON_HEADER.replace("from . ", "from .. " if is_package or "." in name else "from . ")
+    text = own.read_text(encoding="utf-8") if own.exists() else PYTHON_HEADER.replace("from . ", f"from {'.' * (name.count('.') + 1 + is_package)} ")
     text += "".join(f"from . import {part} as {part}\n" for part, value in vars(module).items() if f"plait.{name}.{part}" == getattr(value, "__name__", ""))
     path = folder / name.replace(".", "/") / "__init__.pyi" if is_package else folder / f"{name.replace('.', '/')}.pyi"
     path.parent.mkdir(exist_ok=True)

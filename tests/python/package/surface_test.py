@@ -43,8 +43,8 @@ class Names(unittest.TestCase):
     def test_these_are_the_modules(self):
         self.assertEqual([each.__name__ for each in modules_for_users()],
                          ["plait", *(f"plait.{name}" for name in (
-                             "data", "fft", "io", "linalg", "metrics", "nn", "nn.init", "optim", "optim.lr_scheduler", "random", "text",
-                             "tree"))])
+                             "data", "data.transforms", "data.transforms.functional", "fft", "io", "linalg", "metrics", "nn", "nn.init", "optim",
+                             "optim.lr_scheduler", "random", "text", "tree"))])
 
     def test_all_names_are_public_and_documented(self):
         for module in (*modules_for_users(), plait.errors):
