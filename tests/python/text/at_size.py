@@ -3,7 +3,7 @@
     at_size.py [--size 5000000] [--vocab 30000] [--families gpt2,bert] [--random 1000] FILE…
 
 Trains each family of families_test.py on the lines of the files, then compares the encoding of all text in one piece and line by line, pairs of lines, what
-is decoded, whole and in a stream, and the files that are written. `--random` compares so many random tokenizers (random_test.py), too. Exits with 1
+is decoded, whole and in a stream, and the files that are written. `--random` compares so many random tokenizers (random_tokenizers_test.py), too. Exits with 1
 if something differs. It takes minutes.
 """
 
@@ -14,7 +14,7 @@ import random
 import sys
 
 import families_test as families
-import random_test
+import random_tokenizers_test
 import text_samples as samples
 import tokenizers as hf
 from tokenizers import models, pre_tokenizers, trainers
@@ -115,8 +115,8 @@ def main():
         print(f"{name}: {comparison.compared} compared, {comparison.differences} different", flush=True)
     if options.random:
         os.environ["PLAIT_TEXTS"] = str(options.random)
-        random_test.COUNT = options.random
-        result = random_test.unittest.TextTestRunner().run(random_test.unittest.defaultTestLoader.loadTestsFromModule(random_test))
+        random_tokenizers_test.COUNT = options.random
+        result = random_tokenizers_test.unittest.TextTestRunner().run(random_test.unittest.defaultTestLoader.loadTestsFromModule(random_test))
         failed += not result.wasSuccessful()
     sys.exit(1 if failed else 0)
 
