@@ -28,6 +28,11 @@ class Shard {
   InputFile file_;
 };
 
+struct SampleMembers {
+  std::string key = {};
+  std::vector<ShardMember> members = {};
+};
+
 namespace {
 
 // Calls a function; its error names the file.
@@ -58,11 +63,6 @@ std::optional<MemberName> name_of_member(std::string_view name) {
                          [](unsigned char c) { return std::tolower(c); });
   return MemberName{name.substr(0, dot), std::move(extension)};
 }
-
-struct SampleMembers {
-  std::string key = {};
-  std::vector<ShardMember> members = {};
-};
 
 // The sample that begins at the position of the reader; nothing at the end. The reader is then
 // after the sample.
