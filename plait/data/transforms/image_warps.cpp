@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "plait/core/error.h"
+#include "plait/data/inside/transforms/image_kernels.h"
 #include "plait/data/inside/transforms/image_view.h"
 #include "plait/data/transforms/image_functions.h"
 
@@ -64,111 +65,177 @@ std::vector<float> centered(int64_t count) {
   return numbers;
 }
 
-// Where the pixels of the result are in the image, in pixels. The steps and their order are those
-// of PyTorch's grids, since with the nearest pixel the last bit decides.
+// Where the pixels of a row of the result are in the image, in pixels.
 template <class Real>
 class Places {
  public:
   Places(const Matrix& matrix, ImageSize from, ImageSize to)
-      : xs_(centered(to.width)),
-        ys_(centered(to.height)),
-        half_{static_cast<Real>(from.width) / 2, static_cast<Real>(from.height) / 2} {
-    for (size_t i = 0; i < 6; ++i) {
-      matrix_[i] = static_cast<Real>(matrix[i]) / static_cast<Real>(half_[i / 3]);
+      : columns_(centered(to.width)), rows_(centered(to.height)) {
+    const std::array<int64_t, 2> sides = {from.width, from.height};
+    for (size_t axis = 0; axis < 2; ++axis) {
+      const Real half = static_cast<Real>(sides[axis]) / 2;
+      const double* m = matrix.data() + 3 * axis;
+      axes_[axis] = {{static_cast<Real>(m[0]) / half, static_cast<Real>(m[1]) / half,
+                      static_cast<Real>(m[2]) / half},
+                     0,
+                     half};
+      at_[axis].resize(columns_.size());
     }
   }
-  std::array<Real, 2> at(int64_t y, int64_t x) const { return {along(0, y, x), along(1, y, x)}; }
+  void go_to(int64_t row) {
+    for (size_t axis = 0; axis < 2; ++axis) {
+      axes_[axis].row = rows_[static_cast<size_t>(row)];
+      const auto count = static_cast<int64_t>(columns_.size());
+      if constexpr (std::is_same_v<Real, float>) {
+        kernels_.places(columns_.data(), count, axes_[axis], at_[axis].data());
+      } else {
+        row_places(columns_.data(), count, axes_[axis], at_[axis].data());
+      }
+    }
+  }
+  Real x(size_t column) const { return at_[0][column]; }
+  Real y(size_t column) const { return at_[1][column]; }
 
  private:
-  Real along(size_t axis, int64_t y, int64_t x) const {
-    const Real* m = matrix_.data() + 3 * axis;
-    const Real column = xs_[static_cast<size_t>(x)], row = ys_[static_cast<size_t>(y)];
-    const Real sum = std::fma(row, m[1], column * m[0]) + m[2];
-    return (sum + 1) * half_[axis] - static_cast<Real>(0.5);
-  }
-
-  std::vector<float> xs_, ys_;
-  std::array<Real, 2> half_;
-  std::array<Real, 6> matrix_;
+  std::vector<float> columns_, rows_;
+  std::array<AxisPlaces<Real>, 2> axes_;
+  std::array<std::vector<Real>, 2> at_;
+  ImageKernels kernels_ = image_kernels();
 };
 
-// The number of a channel at a place; `inside` is the share of it that is in the image.
-template <class T>
-struct Sampled {
-  Wide<T> number, inside;
+// The integer nearest to a number of a usual size, halves to even, and NaN and others far outside.
+template <class Real>
+int64_t nearest_integer(Real x) {
+  constexpr Real kLimit = 1 << 22;
+  if (!(x > -kLimit && x < kLimit)) return -1;
+  constexpr Real kRounding = std::is_same_v<Real, float> ? 12582912 : 6755399441055744;
+  return static_cast<int64_t>((x + kRounding) - kRounding);
+}
+template <class Real>
+int64_t integer_below(Real x) {
+  constexpr Real kLimit = 1 << 22;
+  if (!(x > -kLimit && x < kLimit)) return -2;
+  const auto cut = static_cast<int64_t>(x);
+  return static_cast<Real>(cut) > x ? cut - 1 : cut;
+}
+
+constexpr int64_t kOutside = INT64_MIN;
+
+// The address of a pixel in its plane, or kOutside.
+int64_t address_of(const ImageView& view, int64_t x, int64_t y) {
+  const bool is_inside = x >= 0 && x < view.width && y >= 0 && y < view.height;
+  return is_inside ? y * view.row_stride + x * view.column_stride : kOutside;
+}
+
+// The pixels from which one of the result is computed, with their weights; `inside` is the sum of
+// those in the image.
+template <class Real>
+struct Neighbours {
+  std::array<int64_t, 4> addresses;
+  std::array<Real, 4> weights;
+  Real inside = 0;
+  bool is_whole = true;
 };
 
-template <class T>
-class Plane {
- public:
-  Plane(const ImageView& view, int64_t image, int64_t channel)
-      : view_(view), pixels_(view.at<T>(image, channel, 0)) {}
-
-  Sampled<T> nearest(std::array<Wide<T>, 2> place) const {
-    const Wide<T> x = std::nearbyint(place[0]), y = std::nearbyint(place[1]);
-    return at(x, y, 1);
-  }
-  Sampled<T> bilinear(std::array<Wide<T>, 2> place) const {
-    const Wide<T> x = std::floor(place[0]), y = std::floor(place[1]);
-    const Wide<T> right = place[0] - x, left = 1 - right, below = place[1] - y, above = 1 - below;
-    Sampled<T> sum{0, 0};
-    for (const Sampled<T>& each : {at(x, y, above * left), at(x + 1, y, above * right),
-                                   at(x, y + 1, below * left), at(x + 1, y + 1, below * right)}) {
-      sum.number += each.number;
-      sum.inside += each.inside;
+template <class Real>
+Neighbours<Real> neighbours_at(const ImageView& view, Real px, Real py) {
+  const int64_t x = integer_below(px), y = integer_below(py);
+  const Real right = px - static_cast<Real>(x), left = 1 - right;
+  const Real below = py - static_cast<Real>(y), above = 1 - below;
+  Neighbours<Real> found{{address_of(view, x, y), address_of(view, x + 1, y),
+                          address_of(view, x, y + 1), address_of(view, x + 1, y + 1)},
+                         {above * left, above * right, below * left, below * right}};
+  for (size_t i = 0; i < 4; ++i) {
+    if (found.addresses[i] == kOutside) {
+      found.is_whole = false;
+    } else {
+      found.inside += found.weights[i];
     }
-    return sum;
   }
+  return found;
+}
 
- private:
-  Sampled<T> at(Wide<T> x, Wide<T> y, Wide<T> weight) const {
-    if (!(x > -1 && x < static_cast<Wide<T>>(view_.width) && y > -1 &&
-          y < static_cast<Wide<T>>(view_.height))) {
-      return {0, 0};
-    }
-    const T pixel = pixels_[static_cast<int64_t>(y) * view_.row_stride +
-                            static_cast<int64_t>(x) * view_.column_stride];
-    return {static_cast<Wide<T>>(pixel) * weight, weight};
+template <class T>
+Wide<T> sum_at(const T* plane, const Neighbours<Wide<T>>& found) {
+  Wide<T> sum = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    if (!found.is_whole && found.addresses[i] == kOutside) continue;
+    sum += static_cast<Wide<T>>(plane[found.addresses[i]]) * found.weights[i];
   }
-
-  const ImageView& view_;
-  const T* pixels_;
-};
+  return sum;
+}
 
 template <class T>
 T as_pixel(Wide<T> number) {
   if constexpr (std::is_same_v<T, uint8_t>) {
-    return static_cast<uint8_t>(std::clamp(std::nearbyint(number), 0.f, 255.f));
+    return static_cast<uint8_t>(nearest_integer(std::clamp(number, 0.f, 255.f)));
   } else {
     return number;
   }
 }
 
+// The rows of a warped image, from those of another.
+template <class T>
+class Warp {
+ public:
+  Warp(const ImageView& from, const WarpOptions& options, int64_t width)
+      : from_(from),
+        options_(options),
+        addresses_(static_cast<size_t>(width)),
+        neighbours_(static_cast<size_t>(width)) {}
+
+  void go_to(const Places<Wide<T>>& places) {
+    for (size_t x = 0; x < addresses_.size(); ++x) {
+      if (is_nearest()) {
+        addresses_[x] =
+            address_of(from_, nearest_integer(places.x(x)), nearest_integer(places.y(x)));
+      } else {
+        neighbours_[x] = neighbours_at(from_, places.x(x), places.y(x));
+      }
+    }
+  }
+
+  void write(int64_t image, int64_t channel, T* to) const {
+    const T* plane = from_.at<T>(image, channel, 0);
+    const size_t place = options_.fill.size() > 1 ? static_cast<size_t>(channel) : 0;
+    const auto fill = static_cast<Wide<T>>(options_.fill.empty() ? 0 : options_.fill[place]);
+    if (is_nearest()) {
+      const T outside = as_pixel<T>(fill);
+      for (const int64_t address : addresses_) {
+        *to++ = address == kOutside ? outside : plane[address];
+      }
+    } else if (options_.fill.empty()) {
+      for (const auto& each : neighbours_) *to++ = as_pixel<T>(sum_at(plane, each));
+    } else {  // as torchvision does: a pixel that is half inside is weighted twice
+      for (const auto& each : neighbours_) {
+        *to++ = as_pixel<T>((sum_at(plane, each) - fill) * each.inside + fill);
+      }
+    }
+  }
+
+ private:
+  bool is_nearest() const { return options_.interpolation == Interpolation::nearest; }
+
+  const ImageView& from_;
+  const WarpOptions& options_;
+  std::vector<int64_t> addresses_;
+  std::vector<Neighbours<Wide<T>>> neighbours_;
+};
+
 Tensor warped(const ImageView& view, const Matrix& matrix, ImageSize size,
               const WarpOptions& options) {
-  const bool is_nearest = options.interpolation == Interpolation::nearest;
-  const bool is_filled = !options.fill.empty();
   return for_pixels(view, [&]<class T>(const ImageView& from, std::type_identity<T>) {
-    const Places<Wide<T>> places(matrix, {from.height, from.width}, size);
+    Places<Wide<T>> places(matrix, {from.height, from.width}, size);
     Array result = image_array(from, from.array.dtype(), from.channels, size.height, size.width);
-    auto* to = reinterpret_cast<T*>(result.writable_data());
-    for (int64_t image = 0; image < from.count(); ++image) {
-      for (int64_t channel = 0; channel < from.channels; ++channel) {
-        const Plane<T> plane(from, image, channel);
-        const size_t place = options.fill.size() > 1 ? static_cast<size_t>(channel) : 0;
-        const auto fill = static_cast<Wide<T>>(is_filled ? options.fill[place] : 0);
-        for (int64_t y = 0; y < size.height; ++y) {
-          for (int64_t x = 0; x < size.width; ++x) {
-            const auto at = places.at(y, x);
-            const Sampled<T> found = is_nearest ? plane.nearest(at) : plane.bilinear(at);
-            Wide<T> number = found.number;
-            if (is_filled && is_nearest) {
-              number = found.inside < static_cast<Wide<T>>(0.5) ? fill : number;
-            } else if (is_filled) {
-              number = (number - fill) * found.inside + fill;
-            }
-            *to++ = as_pixel<T>(number);
-          }
+    const int64_t plane = size.height * size.width;
+    Warp<T> warp(from, options, size.width);
+    for (int64_t y = 0; y < size.height; ++y) {
+      places.go_to(y);
+      warp.go_to(places);
+      auto* to = reinterpret_cast<T*>(result.writable_data()) + y * size.width;
+      for (int64_t image = 0; image < from.count(); ++image) {
+        for (int64_t channel = 0; channel < from.channels; ++channel, to += plane) {
+          warp.write(image, channel, to);
         }
       }
     }

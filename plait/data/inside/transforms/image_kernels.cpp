@@ -225,6 +225,22 @@ int64_t normalized_vectors(const uint8_t* row, int64_t step, int64_t count, cons
   return i;
 }
 
+int64_t places_of_vectors(const float* columns, int64_t count, const AxisPlaces<float>& axis,
+                          float* result) {
+  if (!HWY_NATIVE_FMA) return 0;
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto first = hn::Set(d, axis.m[0]), second = hn::Set(d, axis.m[1]);
+  const auto offset = hn::Set(d, axis.m[2]), row = hn::Set(d, axis.row);
+  const auto one = hn::Set(d, 1.f), half = hn::Set(d, axis.half), middle = hn::Set(d, 0.5f);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto sum = hn::MulAdd(row, second, hn::LoadU(d, columns + i) * first) + offset;
+    hn::StoreU((sum + one) * half - middle, d, result + i);
+  }
+  return i;
+}
+
 #else
 
 uint8_t to_byte(int32_t sum, int precision) {
@@ -263,6 +279,8 @@ int64_t normalized_vectors(const uint8_t*, int64_t, int64_t, const uint8_t*, flo
   return 0;
 }
 
+int64_t places_of_vectors(const float*, int64_t, const AxisPlaces<float>&, float*) { return 0; }
+
 #endif
 
 void along_rows(const uint8_t* const* rows, int64_t row_count, int pixel, const FixedTaps& taps,
@@ -280,9 +298,16 @@ void normalized(const uint8_t* row, int64_t step, int64_t count, const uint8_t* 
   for (; i < count; ++i) result[i] = normalized_number(row[i * step], scale, mean, factor);
 }
 
+void places(const float* columns, int64_t count, const AxisPlaces<float>& axis, float* result) {
+  const int64_t done = places_of_vectors(columns, count, axis, result);
+  row_places(columns + done, count - done, axis, result + done);
+}
+
 }  // namespace
 
-void set_image_kernels(ImageKernels& kernels) { kernels = {along_rows, row_of_rows, normalized}; }
+void set_image_kernels(ImageKernels& kernels) {
+  kernels = {along_rows, row_of_rows, normalized, places};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace plait::data

@@ -2,6 +2,7 @@
 // pixels one after another, of three bytes or four: the channels, and a byte that is not used.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "plait/cpu/inside/elementwise/cpu_kernels.h"
@@ -24,6 +25,12 @@ struct FixedTaps {
   int precision;
 };
 
+template <class Real>
+struct AxisPlaces {
+  Real m[3];
+  Real row, half;
+};
+
 struct ImageKernels {
   // One row of `count` pixels for each of `rows` rows. `pixel` is 3 or 4.
   void (*along_rows)(const uint8_t* const* rows, int64_t row_count, int pixel,
@@ -35,7 +42,21 @@ struct ImageKernels {
   // `end` or after it is read, and none before the lowest one of the row.
   void (*normalized)(const uint8_t* row, int64_t step, int64_t count, const uint8_t* end,
                      float scale, float mean, float factor, float* result);
+  // Coordinates of one axis for the pixels of a row: see row_places.
+  void (*places)(const float* columns, int64_t count, const AxisPlaces<float>& axis, float* result);
 };
+
+// A coordinate in the image, in pixels, for each pixel of a row of a warped one:
+//   ((x · m[0] + (row · m[1])) + m[2] + 1) · half - 0.5
+// where the product of the row is added without rounding it, as PyTorch does: with the nearest
+// pixel, the last bit decides.
+template <class Real>
+void row_places(const float* columns, int64_t count, const AxisPlaces<Real>& axis, Real* result) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Real sum = std::fma(axis.row, axis.m[1], columns[i] * axis.m[0]) + axis.m[2];
+    result[i] = (sum + 1) * axis.half - static_cast<Real>(0.5);
+  }
+}
 
 extern const cpu::EachLevel<ImageKernels> kImageKernels;
 

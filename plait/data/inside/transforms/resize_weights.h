@@ -14,7 +14,7 @@ template <class Real>
 struct AxisWeights {
   std::vector<int32_t> first, count;
   std::vector<Real> weights;
-  int64_t most;  // per pixel
+  int64_t most = 0;  // per pixel
 };
 
 template <class Real>
@@ -29,8 +29,8 @@ std::vector<int64_t> nearest_pixels(int64_t from, int64_t to,
 struct FixedWeights {
   std::vector<int32_t> first;
   std::vector<int16_t> weights;
-  int64_t each;
-  int precision;
+  int64_t each = 0;
+  int precision = 0;
 };
 FixedWeights fixed_weights(const AxisWeights<double>& weights, int64_t multiple);
 

@@ -64,7 +64,7 @@ def pixels_from(name, value):
     if not is_pillow(value) and type(value) is not np.ndarray:
         return asarray(value)  # of another library, with channels first
     array = np.asarray(value)
-    return _core._images.to_image(asarray(array.view("u1") * np.uint8(255) if array.dtype == bool else array))
+    return _core._images.to_image(asarray(np.where(array, np.uint8(255), np.uint8(0)) if array.dtype == bool else array))
 
 
 def integer(name, field, value):

@@ -1,0 +1,60 @@
+"""Rotations and affine maps of images, against torchvision."""
+
+import itertools
+import unittest
+
+import plait as pl
+import torch
+from plait.data import transforms as T
+from plait.data.transforms import functional as F
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as tv
+from transform_cases import TransformCase, image, smooth
+
+SHAPES = [(3, 24, 31), (1, 16, 16), (2, 3, 9, 40), (3, 1, 1), (3, 2, 50)]
+# Where a place is halfway between two pixels, the nearest one may be the other.
+FEW = 2e-3
+
+
+class Geometry(TransformCase):
+    def test_rotate_is_torchvisions(self):
+        angles = (0, 10.5, 45, 90, 135.25, 180, 270, -30, 359, 725)
+        for dtype, shape, angle, mode, expand in itertools.product(("u1", "f4"), SHAPES, angles, ("nearest", "bilinear"), (False, True)):
+            pixels = image(shape, dtype)
+            for fill, center in ((None, None), (0, None), (5 if dtype == "u1" else 0.5, [3.0, 2.0]), ([0.25] * shape[-3], None)):
+                wanted = tv.rotate(torch.from_numpy(pixels), angle, v2.InterpolationMode(mode), expand, center, fill)
+                got = F.rotate(pixels, angle, mode, expand, center, fill)
+                self.close(got, wanted, 1, (dtype, shape, angle, mode, expand, fill, center), FEW if mode == "nearest" else 0)
+
+    def test_affine_is_torchvisions(self):
+        maps = [(0, [0, 0], 1.0, [0, 0]), (0, [3, -2], 1.0, [0, 0]), (30, [0, 0], 1.0, [0, 0]), (0, [0, 0], 0.6, [0, 0]), (0, [0, 0], 2.5, [0, 0]),
+                (0, [0, 0], 1.0, [20, 0]), (0, [0, 0], 1.0, [0, -15.5]), (-77, [2, 5], 1.2, [12, 7])]
+        for dtype, shape, given, mode in itertools.product(("u1", "f4", "f8"), SHAPES, maps, ("nearest", "bilinear")):
+            pixels = smooth(shape, dtype) if len(shape) == 3 else image(shape, dtype)
+            for fill, center in ((None, None), (0, None), (0.5, [0, 0])):
+                wanted = tv.affine(torch.from_numpy(pixels), *given, v2.InterpolationMode(mode), fill, center)
+                self.close(F.affine(pixels, *given, mode, fill, center), wanted, 1, (dtype, shape, given, mode, fill, center),
+                           FEW if mode == "nearest" else 0)
+
+    def test_nearest_of_large_images(self):
+        pixels = image((3, 160, 211))
+        for angle in (1.5, 33, 45, 61.7, 100):
+            self.close(F.rotate(pixels, angle), tv.rotate(torch.from_numpy(pixels), angle), 0, angle, FEW)
+
+    def test_bad_input(self):
+        pixels = image((3, 6, 7))
+        self.refused(pl.ValueError, "rotate: the interpolation is bicubic, expected nearest or bilinear", lambda: F.rotate(pixels, 10, "bicubic"))
+        self.refused(pl.ValueError, "rotate: fill has 2 numbers, expected one or 3", lambda: F.rotate(pixels, 10, fill=[1, 2]))
+        self.refused(pl.ValueError, "affine: the scale is 0, expected more than 0", lambda: F.affine(pixels, 0, [0, 0], 0, 0))
+        self.refused(pl.ValueError, "rotate: the angle is", lambda: F.rotate(pixels, float("inf")))
+        self.refused(pl.ValueError, "RandomRotation: degrees is -5", lambda: T.RandomRotation(-5))
+        self.refused(pl.ValueError, r"RandomRotation: degrees is \[5, 1\]", lambda: T.RandomRotation((5, 1)))
+        self.refused(pl.ValueError, "RandomAffine: translate has 2, expected 0 to 1", lambda: T.RandomAffine(5, translate=(0, 2)))
+        self.refused(pl.ValueError, "RandomAffine: scale is", lambda: T.RandomAffine(5, scale=(0, 2)))
+        self.refused(pl.ValueError, "shear is", lambda: T.RandomAffine(5, shear=(0, 2, 3)))
+        self.refused(pl.ValueError, "GaussianBlur: kernel_size is 4", lambda: T.GaussianBlur(4))
+        self.refused(pl.ValueError, "GaussianBlur: sigma is", lambda: T.GaussianBlur(3, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
