@@ -44,7 +44,7 @@ TEST(Vocabulary, TokensAndIdsAreFound) {
   EXPECT_EQ(vocabulary.size(), 1000u);
   EXPECT_EQ(vocabulary.find("token7"), 21u);
   EXPECT_EQ(vocabulary.text(2997), "token999");
-  EXPECT_FALSE(vocabulary.has(1));
+  EXPECT_EQ(vocabulary.text_if_any(1), std::nullopt);
   EXPECT_FALSE(vocabulary.find("token1000"));
   vocabulary.add("token7", 22);
   EXPECT_EQ(vocabulary.find("token7"), 22u);
