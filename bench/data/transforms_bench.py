@@ -38,7 +38,7 @@ def cases():
 
 
 def seconds(call, count):
-    """Of each call."""
+    """The time of a call."""
     begin = time.perf_counter()
     for i in range(count):
         call(i)

@@ -1,4 +1,4 @@
-"""What random transforms draw: its distribution, its keys, and the images for it, against torchvision."""
+"""The draws of random transforms, against torchvision: distributions, keys, and the images for them."""
 
 import itertools
 import pickle

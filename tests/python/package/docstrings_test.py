@@ -10,7 +10,8 @@ import plait
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
 import examples  # noqa: E402
 
-PLACES = {"": plait, "fft.": plait.fft, "io.": plait.io, "linalg.": plait.linalg, "metrics.": plait.metrics, "nn.": plait.nn, "nn.init.": plait.nn.init,
+PLACES = {"": plait, "data.transforms.": plait.data.transforms, "data.transforms.functional.": plait.data.transforms.functional,
+          "fft.": plait.fft, "io.": plait.io, "linalg.": plait.linalg, "metrics.": plait.metrics, "nn.": plait.nn, "nn.init.": plait.nn.init,
           "optim.": plait.optim, "optim.lr_scheduler.": plait.optim.lr_scheduler, "random.": plait.random, "text.": plait.text,
           "tree.": plait.tree}
 # Returned by functions, which have the examples.

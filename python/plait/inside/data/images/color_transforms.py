@@ -120,8 +120,8 @@ class RandomAdjustSharpness(_Applied):
 class RandomAutocontrast(_Applied):
     """The numbers of each channel from 0 to the maximum, with probability p.
 
-    >>> plait.data.transforms.RandomAutocontrast(1.0)(plait.tensor([[[10, 20, 30]]], dtype="u8"))
-    [[[  0 127 255]]] : u8[1, 1, 3]
+    >>> plait.data.transforms.RandomAutocontrast(1.0)(plait.tensor([[[100, 151, 185]]], dtype="u8"))
+    [[[  0 153 255]]] : u8[1, 1, 3]
     """
 
     def __init__(self, p=0.5):
