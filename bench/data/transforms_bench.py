@@ -38,7 +38,7 @@ def cases():
 
 
 def seconds(call, count):
-    """The time of a call."""
+    """Seconds of a call, in the mean."""
     begin = time.perf_counter()
     for i in range(count):
         call(i)

@@ -201,7 +201,7 @@ void bind_combinations(nb::module_& module) {
   module.def("RandomOrder", [](nb::handle transforms) {
     return Transform(RandomOrder{transforms_from(transforms)});
   });
-  // For combinations of functions of Python, which draw as those above do.
+  // Combinations of functions in Python draw as those above do.
   module.def("chance",
              [](const Tensor& key, double p) { return Draws(DrawKey(key).part(-1)).chance(p); });
   module.def("choice", [](const Tensor& key, const Numbers& p) {
