@@ -155,7 +155,7 @@ Tensor normalize(const Tensor& image, std::span<const double> mean,
   if (!has_floats(view.array.dtype())) {
     throw TypeError("normalize: the image is {}{}, expected floats", name_of(view.array.dtype()),
                     text_of_sizes(view.array.sizes()))
-        .hint("to_dtype(image, f32, true) before, or ToDtype(f32, scale=true) before Normalize");
+        .hint("convert it before: ToDtype, of f32 and with scale");
   }
   const ChannelMap map = channel_map(view, mean, deviation);
   return for_pixels(view, [&]<class T>(const ImageView& from, std::type_identity<T>) {

@@ -80,7 +80,7 @@ PaddedCrop drawn_crop(const RandomCrop& crop, ImageSize image, const DrawKey& ke
     throw ValueError("RandomCrop: the size is [{}, {}], larger than the {}image [{}, {}]",
                      crop.size.height, crop.size.width, crop.padding ? "padded " : "", height,
                      width)
-        .hint("pad_if_needed=true");
+        .hint("pad_if_needed pads it");
   }
   Draws draws(key);
   const int64_t top = draws.below(height - crop.size.height + 1);

@@ -107,7 +107,7 @@ ImagesAndLabels MixUp::operator()(const Tensor& images, const Tensor& labels,
   if (batch.images.array.dtype() == DType::u8) {
     throw TypeError("MixUp: the images are u8{}, expected floats",
                     text_of_sizes(batch.images.array.sizes()))
-        .hint("to_dtype(images, f32, true) before");
+        .hint("convert them before: ToDtype, of f32 and with scale");
   }
   const double own = share(key);
   return {mixed_floats(batch.images.array, own),

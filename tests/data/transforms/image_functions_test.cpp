@@ -211,7 +211,7 @@ TEST(Images, AreRefusedWithAHint) {
   EXPECT_EQ(message_of<ShapeError>([] { resize(zeros({4, 4}), {2, 2}); }),
             "resize: the image is f32[4, 4], expected [..., channels, height, width]");
   expect_contains(what_of<TypeError>([] { normalize(noise(1, 2, 2, false), {}, {}); }),
-                  {"ToDtype(f32, scale=true)"});
+                  {"ToDtype, of f32 and with scale"});
   EXPECT_EQ(message_of<ValueError>([] { resize(zeros({1, 4, 4}), {0, 2}); }),
             "resize: the size is [0, 2], expected 1 or more");
   EXPECT_EQ(message_of<ShapeError>([] { adjust_hue(zeros({4, 2, 2}), 0.1); }),

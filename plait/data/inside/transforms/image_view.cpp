@@ -19,7 +19,7 @@ void expect_image(std::string_view function, const Array& array) {
   if (is_pixel(array.dtype())) return;
   throw TypeError("{}: the image is {}{}, expected u8 or floats", function, name_of(array.dtype()),
                   text_of_sizes(array.sizes()))
-      .hint("convert it: to_dtype(image, u8)");
+      .hint("convert it: ToDtype, of u8");
 }
 
 std::vector<int64_t> offsets_of(const Layout& layout, size_t leading) {
