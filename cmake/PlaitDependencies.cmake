@@ -131,18 +131,6 @@ foreach(target IN ITEMS JPEG::JPEG PNG::PNG plait_webp)
   endif()
 endforeach()
 
-# JSON is parsed by headers that only sources include.
-function(plait_use_json target)
-  if(PLAIT_CARRIED)
-    plait_carried_headers(nlohmann headers)
-    target_include_directories(${target} SYSTEM PRIVATE "${headers}")
-  else()
-    find_package(nlohmann_json 3 REQUIRED)
-    get_target_property(headers nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
-    target_include_directories(${target} SYSTEM PRIVATE "${headers}")
-  endif()
-endfunction()
-
 # utf8proc has the classes of Unicode's characters, and its normal forms, for tokenizers.
 if(NOT PLAIT_CARRIED)
   find_path(PLAIT_UTF8PROC_HEADERS utf8proc.h)

@@ -2,7 +2,8 @@
 # Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
 # arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
 # elements (bench/peers/table.py, which alone tries all sizes), models (bench/models/compare.py), with the time until a
-# step of ViT-base can run, training steps of layers and optimizers (bench/models/training.py), and files (bench/data).
+# step of ViT-base can run, training steps of layers and optimizers (bench/models/training.py), and files, loaders,
+# transforms and tokenizers (bench/data, bench/text).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -31,4 +32,8 @@ if (($# == 0)); then
     "$python" bench/data/files.py
   PYTHONPATH=build/bench/python step 'Loaders, compared with PyTorch' \
     "$python" bench/data/loaders.py
+  PYTHONPATH=build/bench/python step 'Transforms of images, compared with torchvision' \
+    "$python" bench/data/transforms_bench.py
+  PYTHONPATH=build/bench/python step 'Tokenizers, compared with Hugging Face' \
+    "$python" bench/text/tokenizer_bench.py
 fi
