@@ -6,6 +6,7 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/regex/regex.h"
 
@@ -27,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view all = plait::characters_of(std::as_bytes(std::span(data, size)));
   const size_t line = std::min(all.find('\n'), all.size());
   std::string_view text = all.substr(std::min(line + 1, all.size()));
-  text = text.substr(0, plait::text::valid_utf8_prefix(text));
+  text = text.substr(0, plait::valid_utf8_bytes(text));
   try {
     match(all.substr(0, line), text);
   } catch (const plait::Error&) {

@@ -7,6 +7,7 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/tokenizer.h"
 
@@ -29,10 +30,10 @@ void encode(const Tokenizer& tokenizer, std::string_view text) {
   auto stream = tokenizer.decode_stream(false);
   for (const uint32_t id : encoding.ids) {
     const std::string part = stream.step(id);
-    expect(plait::text::valid_utf8_prefix(part) == part.size(), "a part of a character");
+    expect(plait::is_valid_utf8(part), "a part of a character");
   }
   stream.finish();
-  expect(plait::text::valid_utf8_prefix(decoded) == decoded.size(), "a text is not UTF-8");
+  expect(plait::is_valid_utf8(decoded), "a text is not UTF-8");
 }
 
 void compare(std::string_view json, std::string_view text) {

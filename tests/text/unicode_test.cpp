@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/normal_form.h"
 
@@ -28,7 +29,7 @@ TEST(Utf8, CharactersAreReadAndWritten) {
 TEST(Utf8, InvalidBytesAreFound) {
   for (const std::string_view bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
                                      "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5", "\xe2\x82"}) {
-    EXPECT_EQ(valid_utf8_prefix("ab" + std::string(bad)), 2u);
+    EXPECT_EQ(valid_utf8_bytes("ab" + std::string(bad)), 2u);
   }
   expect_contains(message_of<ValueError>([] { expect_utf8("a\xff", "the text"); }),
                   {"the text is not UTF-8: byte 1 is 0xff"});

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "plait/core/error.h"
+#include "plait/io/inside/utf8.h"
 
 namespace plait::text {
 namespace {
@@ -96,19 +97,8 @@ size_t character_count(std::string_view text) {
 
 bool is_all_ascii(std::string_view text) { return ascii_run(text, 0) == text.size(); }
 
-size_t valid_utf8_prefix(std::string_view text) {
-  size_t at = 0;
-  while (true) {
-    at += ascii_run(text, at);
-    if (at == text.size()) return at;
-    const Sequence next = sequence_at(text, at);
-    if (!next.is_whole) return at;
-    at += next.size;
-  }
-}
-
 void expect_utf8(std::string_view text, std::string_view what) {
-  const size_t valid = valid_utf8_prefix(text);
+  const size_t valid = valid_utf8_bytes(text);
   if (valid == text.size()) return;
   throw ValueError("{} is not UTF-8: byte {} is 0x{:02x}", what, valid, byte_of(text, valid))
       .hint("decode the text first, from Latin-1 for example");
@@ -116,7 +106,7 @@ void expect_utf8(std::string_view text, std::string_view what) {
 
 void append_with_replacements(std::string& out, std::string_view bytes) {
   while (!bytes.empty()) {
-    const size_t valid = valid_utf8_prefix(bytes);
+    const size_t valid = valid_utf8_bytes(bytes);
     out += bytes.substr(0, valid);
     bytes.remove_prefix(valid);
     if (bytes.empty()) return;

@@ -52,9 +52,6 @@ std::u32string characters_of_text(std::string_view text);
 size_t character_count(std::string_view text);
 bool is_all_ascii(std::string_view text);
 
-// The length of the longest prefix that is UTF-8: no surrogates, nothing overlong, nothing past
-// U+10FFFF.
-size_t valid_utf8_prefix(std::string_view text);
 // Throws a ValueError that names the byte.
 void expect_utf8(std::string_view text, std::string_view what);
 // Appends the bytes, with U+FFFD instead of each maximal part of a character that is not UTF-8.

@@ -1,4 +1,5 @@
 #include "plait/core/text.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/models/word_piece.h"
 #include "plait/text/inside/pipeline.h"
@@ -31,7 +32,7 @@ Vocabulary read_lines(std::string_view text) {
 }  // namespace
 
 Pipeline read_vocab_txt(std::string_view text, bool is_lowercase) {
-  if (const size_t valid = valid_utf8_prefix(text); valid != text.size()) {
+  if (const size_t valid = valid_utf8_bytes(text); valid != text.size()) {
     throw ParseError("byte {}: this is not UTF-8", valid);
   }
   Vocabulary vocabulary = read_lines(text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/text.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/files/base64.h"
 #include "plait/text/inside/files/split_families.h"
@@ -35,7 +36,7 @@ void check_parts(const VocabularyParts& parts) {
     if (id && *id >= count) throw ParseError("there is no token {}, only {} tokens", *id, count);
   }
   for (size_t id = 0; id < count; ++id) {
-    if (valid_utf8_prefix(parts.tokens[id]) != parts.tokens[id].size()) {
+    if (!is_valid_utf8(parts.tokens[id])) {
       throw ParseError("token {} is not UTF-8", id);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 
 namespace plait::text {
@@ -96,7 +97,7 @@ constexpr std::array<std::pair<char, char32_t>, 7> kControlEscapes = {
 }  // namespace
 
 void RegexReader::expect_utf8() const {
-  if (valid_utf8_prefix(pattern_) != pattern_.size()) {
+  if (!is_valid_utf8(pattern_)) {
     throw ParseError("a regular expression is not UTF-8");
   }
 }

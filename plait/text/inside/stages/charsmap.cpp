@@ -2,6 +2,7 @@
 // replace what it finds.
 #include <array>
 
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/files/base64.h"
 #include "plait/text/inside/stages/normalizer.h"
@@ -40,7 +41,7 @@ class Charsmap : public Normalizer {
     units_.reserve(units);
     for (size_t i = 1; i <= units; ++i) units_.push_back({word(i)});
     texts_begin_ = 4 * (units + 1);
-    const size_t valid = valid_utf8_prefix(texts());
+    const size_t valid = valid_utf8_bytes(texts());
     if (valid != texts().size()) {
       throw ParseError("byte {}: the texts are not UTF-8", texts_begin_ + valid);
     }

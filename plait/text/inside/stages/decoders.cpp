@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "plait/core/text.h"
+#include "plait/io/inside/utf8.h"
 #include "plait/text/inside/byte_alphabet.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/regex/text_pattern.h"
@@ -73,7 +74,7 @@ class ByteLevelDecoder : public Decoder {
       bytes.resize(before);
       bytes += token;
     }
-    if (valid_utf8_prefix(bytes) == bytes.size()) return bytes;
+    if (is_valid_utf8(bytes)) return bytes;
     std::string text;
     append_with_replacements(text, bytes);
     return text;
@@ -170,7 +171,7 @@ class ByteFallbackDecoder : public Decoder {
     std::string bytes;
     const auto end_bytes = [&] {
       if (bytes.empty()) return;
-      const bool is_text = valid_utf8_prefix(bytes) == bytes.size();
+      const bool is_text = is_valid_utf8(bytes);
       for (size_t i = 0; !is_text && i < bytes.size(); ++i) result.emplace_back("\xef\xbf\xbd");
       if (is_text) result.push_back(bytes);
       bytes.clear();
