@@ -1,4 +1,5 @@
-// Images for tests: smooth in some regions, noisy in others, so that no two formats agree by chance.
+// Images for tests: smooth in some regions, noisy in others, so that no two formats agree by
+// chance.
 #pragma once
 
 #include <algorithm>
