@@ -12,5 +12,15 @@ fi
 # A folder that was moved or is incomplete is created again.
 .venv/bin/python -m pip --version >/dev/null 2>&1 || /usr/bin/python3 -m venv --clear .venv
 say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and their dependencies"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements"
+pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
+cache=build/python_packages
+
+# uv downloads and unpacks several packages at once; its cache is on the same disk, so that nothing is copied.
+install_by_uv() {
+  "${pip[@]}" uv==0.13.9 &&
+    .venv/bin/uv pip install --quiet --compile-bytecode --cache-dir "$cache" --python .venv/bin/python -r "$requirements"
+}
+
+install_by_uv || "${pip[@]}" -r "$requirements"
+rm -rf "$cache"
 cp "$requirements" .venv/requirements.txt

@@ -21,8 +21,11 @@ class InFolder(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def image(self, path, value):
+        self.write_image(path, np.full((3, 6, 8), value, np.uint8))
+
+    def write_image(self, path, pixels):
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
-        pl.io.write_image(self.folder / path, np.full((3, 6, 8), value, np.uint8))
+        pl.io.write_image(self.folder / path, pixels)
 
 
 class Cifar(InFolder):
@@ -70,6 +73,28 @@ class Folders(InFolder):
             self.assertEqual((x.shape, y.tolist()), ((5, 3, 6, 8), [0, 0, 1, 1, 2]))
             self.assertEqual(x[0, 0, 0, 0].item(), 30)
         self.assertEqual(data.ImageFolder(self.folder, "gray", crop=(1, 1, 2, 2))[0][0].shape, (1, 2, 2))
+
+    def test_random_crops_are_decoded_in_part(self):
+        y, x = np.mgrid[:480, :640]
+        for number in range(6):
+            self.write_image(f"cat/{number}.jpg", np.stack([128 + 100 * np.sin((x + 9 * number) / 30), 128 + 100 * np.cos(y / 20), (x + y) / 5]).astype("u1"))
+        crop = data.transforms.RandomResizedCrop((60, 50), interpolation="bicubic")
+        dataset = data.ImageFolder(self.folder, crop=crop)
+        for worker in ("thread", "process"):
+            batches = [next(iter(data.DataLoader(dataset, 6, shuffle=True, num_workers=count, worker=worker)))[0] for count in (0, 2)]
+            self.assertEqual(batches[0].shape, (6, 3, 60, 50))
+            self.assertTrue((batches[0].numpy() == batches[1].numpy()).all())
+        self.assertTrue((dataset[0][0].numpy() == dataset[-6][0].numpy()).all())
+        path, image = dataset.samples[0][0], pl.io.read_image(dataset.samples[0][0]).numpy()
+        for key in pl.random.split_key(pl.random.key(0), 20):
+            whole = crop(image, key).numpy()
+            self.assertTrue((crop.read(path, key, reduced=False).numpy() == whole).all())
+            reduced = crop.read(pathlib.Path(path).read_bytes(), key).numpy()
+            self.assertLess(np.abs(reduced.astype(int) - whole).mean(), 6)
+        self.assertEqual(data.ImageFolder(self.folder, "gray", crop=crop, reduced=False)[0][0].shape, (1, 60, 50))
+        with self.assertRaisesRegex(pl.errors.ParseError, "0.jpg: byte"):
+            (self.folder / "cat/0.jpg").write_bytes(b"no image")
+            dataset[0]
 
     def test_errors_name_the_file(self):
         self.image("cat/1.png", 1)

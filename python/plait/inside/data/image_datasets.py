@@ -4,6 +4,7 @@ import os
 
 from plait import _core, errors
 from plait.inside.data.datasets import Dataset, _expect_index
+from plait.inside.data.images.size_transforms import RandomResizedCrop
 from plait.inside.files.file_arguments import path_of
 from plait.inside.files.image_files import read_image
 from plait.inside.help.names import in_words
@@ -73,7 +74,7 @@ def _opened_cifar100(root, train, groups):
 class ImageFolder(Dataset):
     """Images in folders whose names are the classes, such as train/cat/1.jpg: tuples of an image, u8[3, height, width], and the number of its
     class. Classes and images are in the order of torchvision's. `mode`, `crop` and others are options of plait.io.decode_image; augment images
-    by plait.data.mapped.
+    by plait.data.mapped. If `crop` is a RandomResizedCrop, images are read by its method `read`, which decodes a JPEG in part.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -88,7 +89,7 @@ class ImageFolder(Dataset):
     def __init__(self, root, mode="rgb", *, extensions=(".jpg", ".jpeg", ".png", ".webp"), **options):
         if isinstance(extensions, (str, bytes)) or not all(isinstance(each, str) for each in extensions):
             raise errors.TypeError(f"ImageFolder: extensions is {in_words(extensions)}, expected a tuple of strings")
-        self.root, self.options = root, {"mode": mode, **options}
+        self.root, self.mode, self.options = root, mode, options
         classes, files = _data.image_folder(path_of("ImageFolder", root), [each.lower() for each in extensions])
         self.classes = [os.fsdecode(each) for each in classes]
         self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
@@ -103,8 +104,17 @@ class ImageFolder(Dataset):
         return len(self.samples)
 
     def __getitem__(self, index):
-        path, label = self.samples[_expect_index(index, len(self))]
-        return read_image(path, **self.options), label
+        return self.get(index, None)
+
+    def get(self, index, key):
+        """A sample, whose random crop is drawn with this key."""
+        index = _expect_index(index, len(self))
+        path, label = self.samples[index]
+        crop = self.options.get("crop")
+        if not isinstance(crop, RandomResizedCrop):
+            return read_image(path, self.mode, **self.options), label
+        options = {name: value for name, value in self.options.items() if name != "crop"}
+        return crop.read(path, _data.sample_key(0, 0, index) if key is None else key, self.mode, **options), label
 
     def __repr__(self):
         return f"ImageFolder({os.fspath(self.root)!r}: {len(self.classes)} classes, {len(self)} images)"
