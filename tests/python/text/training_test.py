@@ -109,6 +109,23 @@ class OtherModels(unittest.TestCase):
         self.assertEqual(tokenizer.encode("é").ids[-1], 0)
 
 
+class Characters(unittest.TestCase):
+    def test_each_character_is_a_token(self):
+        text = "Ein Wörterbuch, 語 and\n\tspaces  too 🙂"
+        tokenizer = pl.text.characters(["no more", text])
+        theirs = hf.Tokenizer.from_str(tokenizer.to_str())
+        for each in (text, text * 1000, "", "x? 字", "<unk>"):
+            ids = tokenizer.encode(each).ids
+            self.assertEqual(ids, theirs.encode(each).ids)
+            self.assertEqual(len(ids), len(each))
+            self.assertEqual(tokenizer.decode(ids), theirs.decode(ids))
+        self.assertEqual(tokenizer.decode(tokenizer.encode(text).ids), text)
+        self.assertEqual(pl.text.characters(iter([]), None).encode("abc").ids, [])
+        for texts, message in (("abc", r"\[text\] has the characters"), ([b"a"], "a text is")):
+            with self.assertRaisesRegex(pl.errors.TypeError, message):
+                pl.text.characters(texts)
+
+
 class Values(unittest.TestCase):
     def test_training_changes_nothing_and_texts_may_be_a_generator(self):
         untrained = pl.text.byte_level_bpe()

@@ -1,7 +1,9 @@
-"""Tokenizers without tokens, for training."""
+"""Tokenizers without tokens, for training, and the one of characters."""
 
 import json
 
+from plait import errors
+from plait.inside.help.names import in_words
 from plait.inside.text.tokenizer import Tokenizer, _flag, _word
 
 _MARK = "▁"
@@ -64,3 +66,23 @@ def sentencepiece_unigram(unk_token="<unk>"):
         "type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]}
     model = {"type": "Unigram", "unk_id": 0, "vocab": [[_word("unk_token", unk_token), 0.0]], "byte_fallback": False}
     return _tokenizer(model, normalizer=normalizer, pre_tokenizer=_METASPACE, decoder=_METASPACE)
+
+
+def characters(texts, unk_token="<unk>"):
+    """A tokenizer whose tokens are the characters of texts, in the order of their code points, after the unknown token, if there is one.
+
+    >>> tokenizer = plait.text.characters(["hello", "world"])
+    >>> tokenizer.encode("low?").ids, tokenizer.decode(tokenizer.encode("hold").ids)
+    ([4, 5, 7, 0], 'hold')
+    """
+    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+        raise errors.TypeError.with_hint(f"characters: texts is {in_words(texts)}, expected an iterable of strings", "[text] has the characters of one text")
+    found = set()
+    for text in texts:
+        if not isinstance(text, str):
+            raise errors.TypeError(f"characters: a text is {in_words(text)}, expected a string")
+        found.update(text)
+    tokens = [] if unk_token is None else [_word("unk_token", unk_token)]
+    tokens += sorted(found.difference(tokens))
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    return _tokenizer(_bpe(unk_token=unk_token) | {"vocab": vocabulary}, decoder={"type": "Fuse"})
