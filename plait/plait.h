@@ -68,6 +68,7 @@
 #include "plait/io/idx.h"
 #include "plait/io/images/decode_image.h"
 #include "plait/io/images/encode_image.h"
+#include "plait/io/images/image_box.h"
 #include "plait/io/logs/csv_log.h"
 #include "plait/io/logs/event_log.h"
 #include "plait/io/logs/jsonl_log.h"

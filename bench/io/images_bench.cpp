@@ -52,10 +52,10 @@ void jpeg_progressive(benchmark::State& state) { decode(state, progressive_jpeg(
 // The whole image for 224 x 224, and crops of a quarter and of half of its area.
 void jpeg_to_224(benchmark::State& state) { decode(state, jpeg(), {.size = ImageSize{224, 224}}); }
 void jpeg_quarter(benchmark::State& state) {
-  decode(state, jpeg(), {.crop = ImageCrop{90, 120, 187, 250}, .size = ImageSize{224, 224}});
+  decode(state, jpeg(), {.crop = ImageBox{90, 120, 187, 250}, .size = ImageSize{224, 224}});
 }
 void jpeg_half(benchmark::State& state) {
-  decode(state, jpeg(), {.crop = ImageCrop{50, 70, 265, 354}, .size = ImageSize{224, 224}});
+  decode(state, jpeg(), {.crop = ImageBox{50, 70, 265, 354}, .size = ImageSize{224, 224}});
 }
 void jpeg_scale(benchmark::State& state) {
   const int64_t scale = state.range(0);

@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const int64_t height = image.sizes()[1], width = image.sizes()[2];
-  const plait::ImageCrop crop{height / 3, width / 3, height - height / 3, (width + 2) / 3};
+  const plait::ImageBox crop{height / 3, width / 3, height - height / 3, (width + 2) / 3};
   const plait::Array part = plait::decode_image(file, {.crop = crop});
   const plait::Array expected = image.view(image.layout()
                                                .sliced(1, {crop.top, crop.top + crop.height})

@@ -15,7 +15,7 @@ int64_t Draws::below(int64_t count) {
   return static_cast<int64_t>(uniform() * static_cast<double>(count));
 }
 
-// Box and Muller.
+// ImageBox and Muller.
 double Draws::normal() {
   const double radius = std::sqrt(-2 * std::log1p(-uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());

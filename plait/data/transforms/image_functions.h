@@ -12,14 +12,11 @@
 #include <vector>
 
 #include "plait/data/transforms/interpolation.h"
+#include "plait/io/images/image_box.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::data::transforms {
 
-struct ImageSize {
-  int64_t height, width;
-  friend bool operator==(const ImageSize&, const ImageSize&) = default;
-};
 ImageSize size_of_image(const Tensor& image);
 
 // ---- Numbers.
@@ -47,15 +44,11 @@ Tensor resize(const Tensor& image, ImageSize size, const ResizeOptions& options 
 ImageSize resized_size(ImageSize from, std::optional<int64_t> side,
                        std::optional<int64_t> max_size = {});
 
-struct Box {
-  int64_t top, left, height, width;
-  friend bool operator==(const Box&, const Box&) = default;
-};
 // Outside of the image it is 0.
-Tensor crop(const Tensor& image, const Box& box);
+Tensor crop(const Tensor& image, const ImageBox& box);
 Tensor center_crop(const Tensor& image, ImageSize size);
 // resize(crop(image, box), size).
-Tensor resized_crop(const Tensor& image, const Box& box, ImageSize size,
+Tensor resized_crop(const Tensor& image, const ImageBox& box, ImageSize size,
                     const ResizeOptions& options = {});
 
 enum class PaddingMode : uint8_t { constant, edge, reflect, symmetric };
@@ -70,7 +63,7 @@ Tensor pad(const Tensor& image, const Padding& padding, std::span<const double> 
 Tensor horizontal_flip(const Tensor& image);
 Tensor vertical_flip(const Tensor& image);
 // The box becomes `value`, which is broadcast to [channels, height, width] of the box.
-Tensor erase(const Tensor& image, const Box& box, const Tensor& value);
+Tensor erase(const Tensor& image, const ImageBox& box, const Tensor& value);
 
 // ---- Geometry.
 

@@ -44,12 +44,12 @@ Layout cut(const Layout& layout, int64_t axis, int64_t begin, int64_t count) {
   return layout.sliced(axis, {.start = begin, .stop = begin + count});
 }
 
-bool contains(const ImageView& view, const Box& box) {
+bool contains(const ImageView& view, const ImageBox& box) {
   return box.top >= 0 && box.left >= 0 && box.height <= view.height - box.top &&
          box.width <= view.width - box.left;
 }
 
-void expect_box(std::string_view function, const Box& box) {
+void expect_box(std::string_view function, const ImageBox& box) {
   if (box.height >= 0 && box.width >= 0) return;
   throw ValueError("{}: the box has the size [{}, {}], expected 0 or more", function, box.height,
                    box.width);
@@ -97,7 +97,7 @@ ImageSize resized_size(ImageSize from, std::optional<int64_t> side,
   return in_order(static_cast<int64_t>(narrow / static_cast<double>(wide)), *max_size);
 }
 
-Tensor crop(const Tensor& image, const Box& box) {
+Tensor crop(const Tensor& image, const ImageBox& box) {
   const ImageView view = view_of("crop", image);
   expect_box("crop", box);
   if (contains(view, box)) {
@@ -134,7 +134,7 @@ Tensor center_crop(const Tensor& image, ImageSize size) {
   return crop(padded, {top, left, size.height, size.width});
 }
 
-Tensor resized_crop(const Tensor& image, const Box& box, ImageSize size,
+Tensor resized_crop(const Tensor& image, const ImageBox& box, ImageSize size,
                     const ResizeOptions& options) {
   return resize(crop(image, box), size, options);
 }
@@ -149,7 +149,7 @@ Tensor vertical_flip(const Tensor& image) {
   return Tensor(view.array.view(view.array.layout().reversed(-2)));
 }
 
-Tensor erase(const Tensor& image, const Box& box, const Tensor& value) {
+Tensor erase(const Tensor& image, const ImageBox& box, const Tensor& value) {
   const ImageView view = view_of("erase", image);
   expect_box("erase", box);
   if (!contains(view, box)) {

@@ -7,6 +7,7 @@
 #include "plait/data/inside/transforms/checks.h"
 #include "plait/data/inside/transforms/image_view.h"
 #include "plait/data/transforms/color_functions.h"
+#include "plait/io/inside/file.h"
 
 namespace plait::data::transforms {
 namespace {
@@ -37,7 +38,7 @@ bool draw_sides(Draws& draws, double area, const Range& scale, const Range& rati
   return false;
 }
 
-Box central_box(ImageSize image, const Range& ratio) {
+ImageBox central_box(ImageSize image, const Range& ratio) {
   const double shape = static_cast<double>(image.width) / static_cast<double>(image.height);
   int64_t height = image.height, width = image.width;
   if (shape < ratio[0]) {
@@ -48,7 +49,7 @@ Box central_box(ImageSize image, const Range& ratio) {
   return {(image.height - height) / 2, (image.width - width) / 2, height, width};
 }
 
-Parameters named(const Box& box) {
+Parameters named(const ImageBox& box) {
   return {{"top", {static_cast<double>(box.top)}},
           {"left", {static_cast<double>(box.left)}},
           {"height", {static_cast<double>(box.height)}},
@@ -57,7 +58,7 @@ Parameters named(const Box& box) {
 
 struct PaddedCrop {
   Padding padding;
-  Box box;
+  ImageBox box;
 };
 
 void widen(int64_t& before, int64_t& after, int64_t& size, int64_t needed) {
@@ -90,24 +91,24 @@ PaddedCrop drawn_crop(const RandomCrop& crop, ImageSize image, const DrawKey& ke
 
 struct Erasure {
   bool is_applied;
-  std::optional<Box> box;
+  std::optional<ImageBox> box;
 };
 
 Erasure drawn_erasure(const RandomErasing& erasing, ImageSize image, const DrawKey& key) {
   Draws draws(key);
   if (!draws.chance(erasing.p)) return {false, {}};
-  std::optional<Box> box;
+  std::optional<ImageBox> box;
   const double area = static_cast<double>(image.height) * static_cast<double>(image.width);
   draw_sides(draws, area, erasing.scale, erasing.ratio, [&](int64_t height, int64_t width) {
     if (height >= image.height || width >= image.width) return false;
     const int64_t top = draws.below(image.height - height + 1);
-    box = Box{top, draws.below(image.width - width + 1), height, width};
+    box = ImageBox{top, draws.below(image.width - width + 1), height, width};
     return true;
   });
   return {box.has_value(), box};
 }
 
-Tensor erasing_value(const RandomErasing& erasing, const ImageView& view, const Box& box,
+Tensor erasing_value(const RandomErasing& erasing, const ImageView& view, const ImageBox& box,
                      const DrawKey& key) {
   if (erasing.value.empty()) {
     Array noise = Array::empty(DType::f32, {view.channels, box.height, box.width});
@@ -197,9 +198,9 @@ Parameters RandomCrop::parameters(const Tensor& image, const DrawKey& key) const
 }
 void RandomCrop::check() const { expect_pixels("RandomCrop", size); }
 
-Box RandomResizedCrop::box(ImageSize image, const DrawKey& key) const {
+ImageBox RandomResizedCrop::box(ImageSize image, const DrawKey& key) const {
   Draws draws(key);
-  Box box{};
+  ImageBox box{};
   const double area = static_cast<double>(image.height) * static_cast<double>(image.width);
   const bool found = draw_sides(draws, area, scale, ratio, [&](int64_t width, int64_t height) {
     if (width <= 0 || width > image.width || height <= 0 || height > image.height) return false;
@@ -214,6 +215,23 @@ Tensor RandomResizedCrop::operator()(const Tensor& image, const DrawKey& key) co
 }
 Parameters RandomResizedCrop::parameters(const Tensor& image, const DrawKey& key) const {
   return named(box(size_of_image(image), key));
+}
+Tensor RandomResizedCrop::decode(std::span<const std::byte> file, const DrawKey& key,
+                                 ImageMode mode, bool is_reduced) const {
+  const ImageInfo info = image_info(file);
+  DecodeOptions decoding{.mode = mode, .crop = box({info.height, info.width}, key)};
+  if (is_reduced) decoding.size = size;
+  return resize(Tensor(decode_image(file, decoding)), size, options);
+}
+Tensor RandomResizedCrop::read(const std::string& path, const DrawKey& key, ImageMode mode,
+                               bool is_reduced) const {
+  const InputFile file(path);
+  try {
+    return decode(file.bytes(), key, mode, is_reduced);
+  } catch (Error& error) {
+    error.prepend(path + ": ");
+    throw;
+  }
 }
 void RandomResizedCrop::check() const {
   expect_pixels("RandomResizedCrop", size);

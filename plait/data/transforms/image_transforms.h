@@ -4,12 +4,16 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "plait/data/transforms/image_functions.h"
 #include "plait/data/transforms/transform.h"
+#include "plait/io/images/decode_image.h"
 
 namespace plait::data::transforms {
 
@@ -94,8 +98,15 @@ struct RandomResizedCrop {
 
   Tensor operator()(const Tensor& image, const DrawKey& key) const;
   Parameters parameters(const Tensor& image, const DrawKey& key) const;
-  Box box(ImageSize image, const DrawKey& key) const;
+  ImageBox box(ImageSize image, const DrawKey& key) const;
   void check() const;
+
+  // The same of the image in a file, of which only the box is decoded: with `is_reduced`, a JPEG at
+  // a smaller scale, as DecodeOptions::size says; else the pixels are those of the whole image.
+  Tensor read(const std::string& path, const DrawKey& key, ImageMode mode = ImageMode::rgb,
+              bool is_reduced = true) const;
+  Tensor decode(std::span<const std::byte> file, const DrawKey& key,
+                ImageMode mode = ImageMode::rgb, bool is_reduced = true) const;
 };
 
 // `value` is a number for each channel, or one; without any, pixels become normal numbers.

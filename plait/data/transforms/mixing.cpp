@@ -116,7 +116,7 @@ ImagesAndLabels MixUp::operator()(const Tensor& images, const Tensor& labels,
 
 void CutMix::check() const { expect_mixing("CutMix", alpha, num_classes); }
 
-Box CutMix::box(ImageSize image, const DrawKey& key) const {
+ImageBox CutMix::box(ImageSize image, const DrawKey& key) const {
   Draws draws(key);
   const double half = 0.5 * std::sqrt(1 - draws.beta(alpha, alpha));
   const auto along = [&](int64_t size) {
@@ -138,7 +138,7 @@ ImagesAndLabels CutMix::operator()(const Tensor& images, const Tensor& labels,
     throw ShapeError("CutMix: the images are {}, which have no pixels",
                      text_of_sizes(view.array.sizes()));
   }
-  const Box cut = box({view.height, view.width}, key);
+  const ImageBox cut = box({view.height, view.width}, key);
   Array result = view.array.copy();
   const auto part = [&](const Array& array, int64_t image) {
     const Layout rows = array.layout().picked(0, image).sliced(

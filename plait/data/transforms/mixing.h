@@ -36,7 +36,7 @@ struct CutMix {
   ImagesAndLabels operator()(const ImagesAndLabels& batch, const DrawKey& key) const {
     return (*this)(batch.first, batch.second, key);
   }
-  Box box(ImageSize image, const DrawKey& key) const;
+  ImageBox box(ImageSize image, const DrawKey& key) const;
   void check() const;
 };
 

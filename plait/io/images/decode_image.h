@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "plait/io/images/image_box.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {
@@ -26,20 +27,11 @@ struct ImageInfo {
   friend bool operator==(const ImageInfo&, const ImageInfo&) = default;
 };
 
-// The rows from `top` on and the columns from `left` on.
-struct ImageCrop {
-  int64_t top = 0, left = 0, height = 0, width = 0;
-};
-
-struct ImageSize {
-  int64_t height = 0, width = 0;
-};
-
 struct DecodeOptions {
   ImageMode mode = ImageMode::unchanged;
   // Only these pixels: the same bits as a part of the whole image. Of a JPEG only the blocks that
   // they need are decoded. ValueError if they are not inside the image.
-  std::optional<ImageCrop> crop = {};
+  std::optional<ImageBox> crop = {};
   // The size that the caller will resize the image, or its crop, to. A JPEG is then decoded at the
   // smallest of the scales 1/8, 1/4, 1/2 and 1 that gives at least this size, and the edges of the
   // crop are rounded to pixels of that scale: those at multiples of 8 are exact. After a resize,

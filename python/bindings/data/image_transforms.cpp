@@ -243,7 +243,7 @@ void bind_mixing(nb::module_& module) {
           arg("alpha"), arg("num_classes").none())
       .def("__call__", mixed<CutMix>)
       .def("box", [](const CutMix& mix, int64_t height, int64_t width, const Tensor& key) {
-        const Box box = mix.box({height, width}, key);
+        const ImageBox box = mix.box({height, width}, key);
         return nb::make_tuple(box.top, box.left, box.height, box.width);
       });
 }

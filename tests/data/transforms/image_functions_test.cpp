@@ -111,7 +111,7 @@ TEST(Resize, KeepsTheOrderOfPixels) {
 
 TEST(Resize, OfACropReadsOnlyTheCrop) {
   const Tensor image = noise(3, 30, 40, true);
-  const Box box{5, 7, 11, 13};
+  const ImageBox box{5, 7, 11, 13};
   const Tensor part(crop(image, box).array().copy());
   EXPECT_EQ(pixels_of(resized_crop(image, box, {8, 9})), pixels_of(resize(part, {8, 9})));
 }

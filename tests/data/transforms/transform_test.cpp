@@ -1,7 +1,9 @@
 #include "plait/data/transforms/transform.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,9 +14,13 @@
 #include "plait/data/transforms/color_functions.h"
 #include "plait/data/transforms/image_transforms.h"
 #include "plait/data/transforms/mixing.h"
+#include "plait/io/images/encode_image.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/random/random.h"
+#include "plait/ops/reductions/reduce.h"
 
 #include "tests/support/errors.h"
 
@@ -90,6 +96,25 @@ TEST(Transform, ChecksItsFields) {
             "RandomCrop: the size is [30, 3], larger than the image [20, 24]");
 }
 
+TEST(RandomResizedCrop, DecodesThePartOfAFileThatItNeeds) {
+  const Tensor x = reshape(arange(500.0), {1, 500}), y = reshape(arange(400.0), {400, 1});
+  const Tensor wave = sin(x / 20) * cos(y / 30) * 100 + 128;
+  const Tensor image = astype(stack(std::array{wave, wave / 2, wave * 0 + 90}), DType::u8);
+  const std::vector<std::byte> file = encode_jpeg(image.array(), {.quality = 95});
+  const Tensor whole(decode_image(file, {.mode = ImageMode::rgb}));
+  const RandomResizedCrop crop{{40, 30}, {0.3, 1}};
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const DrawKey key(random::key(seed));
+    const Tensor expected = crop(whole, key);
+    const Tensor same = crop.decode(file, key, ImageMode::rgb, false);
+    ASSERT_EQ(same.array().literal(), expected.array().literal());
+    const Tensor reduced = astype(crop.decode(file, key), DType::f32);
+    EXPECT_LT(mean(absolute(reduced - astype(expected, DType::f32))).item<float>(), 3);
+  }
+  EXPECT_THROW(crop.decode({}, DrawKey(random::key(0))), ParseError);
+  EXPECT_THROW(crop.read("none.jpg", DrawKey(random::key(0))), IoError);
+}
+
 TEST(Combinations, ApplyTheirParts) {
   const Tensor image = full({1, 1, 1}, 100, DType::u8);
   const Transform inverts = [](const Tensor& x) { return invert(x); };
@@ -141,7 +166,7 @@ TEST(Mixing, MixesEachImageWithTheOneBefore) {
   EXPECT_FLOAT_EQ(shares.array().elements<float>()[3], 1 - share);
   EXPECT_FLOAT_EQ(shares.array().elements<float>()[5], share);
   const CutMix cut{.num_classes = 3};
-  const Box box = cut.box({20, 24}, key);
+  const ImageBox box = cut.box({20, 24}, key);
   const auto [pasted, parts] = cut(picture(3), labels, key);
   EXPECT_EQ(crop(pasted, box)[1].array().literal(), crop(picture(3), box)[0].array().literal());
   EXPECT_NEAR(parts.array().elements<float>()[3], static_cast<double>(box.height * box.width) / 480,

@@ -91,7 +91,7 @@ TEST_F(DecodeImage, ACropHasTheBitsOfTheWholeImage) {
     for (const int64_t top : {0, 1, 7, 8, 15, 16, 17, 33, 60}) {
       for (const int64_t left : {0, 1, 8, 14, 15, 16, 17, 32, 49, 82}) {
         for (const int64_t size : {1, 2, 5, 16, 31, 83}) {
-          const ImageCrop crop{top, left, std::min(size, 61 - top), std::min(size, 83 - left)};
+          const ImageBox crop{top, left, std::min(size, 61 - top), std::min(size, 83 - left)};
           const Array part = decode_image(file, {.crop = crop});
           ASSERT_EQ(
               greatest_difference(part, part_of_image(whole, top, left, crop.height, crop.width)),
@@ -105,10 +105,9 @@ TEST_F(DecodeImage, ACropHasTheBitsOfTheWholeImage) {
 
 TEST_F(DecodeImage, RefusesCropsOutsideOfTheImage) {
   for (const Bytes& file : files_of_all_formats(10, 20)) {
-    for (const ImageCrop crop :
-         {ImageCrop{-1, 0, 2, 2}, ImageCrop{0, -1, 2, 2}, ImageCrop{9, 0, 2, 2},
-          ImageCrop{0, 19, 2, 2}, ImageCrop{0, 0, 0, 1}, ImageCrop{0, 0, 1, 0},
-          ImageCrop{1, 1, INT64_MAX, 1}, ImageCrop{10, 0, 1, 1}}) {
+    for (const ImageBox crop : {ImageBox{-1, 0, 2, 2}, ImageBox{0, -1, 2, 2}, ImageBox{9, 0, 2, 2},
+                                ImageBox{0, 19, 2, 2}, ImageBox{0, 0, 0, 1}, ImageBox{0, 0, 1, 0},
+                                ImageBox{1, 1, INT64_MAX, 1}, ImageBox{10, 0, 1, 1}}) {
       EXPECT_THROW(decode_image(file, {.crop = crop}), ValueError);
     }
     EXPECT_THROW(decode_image(file, {.size = ImageSize{0, 5}}), ValueError);
@@ -174,7 +173,7 @@ TEST_F(DecodeImage, ScaledCropsAreInsideAtEachPlace) {
     for (int64_t top = 0; top < 19; ++top) {
       for (int64_t left = 0; left < 13; ++left) {
         for (const int64_t size : {1, 2, 4, 7}) {
-          const ImageCrop crop{top, left, 19 - top, 13 - left};
+          const ImageBox crop{top, left, 19 - top, 13 - left};
           const Array part = decode_image(file, {.crop = crop, .size = ImageSize{size, size}});
           ASSERT_GE(part.sizes()[1], std::min(size, crop.height));
           ASSERT_LE(part.sizes()[1], std::max<int64_t>(1, crop.height));

@@ -125,8 +125,8 @@ Turn Turn::of(int orientation) {
   return kTurns[static_cast<size_t>(orientation)];
 }
 
-ImageCrop Turn::stored(const ImageCrop& crop, int64_t height, int64_t width) const {
-  ImageCrop result = crop;
+ImageBox Turn::stored(const ImageBox& crop, int64_t height, int64_t width) const {
+  ImageBox result = crop;
   if (exchanges_axes) result = {crop.left, crop.top, crop.width, crop.height};
   if (reverses_rows) result.top = height - result.top - result.height;
   if (reverses_columns) result.left = width - result.left - result.width;

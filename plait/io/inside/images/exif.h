@@ -19,7 +19,7 @@ struct Turn {
   bool is_none() const { return !reverses_rows && !reverses_columns && !exchanges_axes; }
 
   // The crop of the stored image, of this size, that becomes this one of the turned image.
-  ImageCrop stored(const ImageCrop& crop, int64_t height, int64_t width) const;
+  ImageBox stored(const ImageBox& crop, int64_t height, int64_t width) const;
   ImageSize stored(const ImageSize& size) const;
   // From [height, width, channels], as a copy.
   Array turned(const Array& pixels) const;

@@ -12,8 +12,8 @@ void expect_pixels(int64_t height, int64_t width, const DecodeOptions& options) 
       .hint("raise most_pixels if the file is trusted");
 }
 
-ImageCrop crop_of(int64_t height, int64_t width, const DecodeOptions& options) {
-  const ImageCrop crop = options.crop.value_or(ImageCrop{0, 0, height, width});
+ImageBox crop_of(int64_t height, int64_t width, const DecodeOptions& options) {
+  const ImageBox crop = options.crop.value_or(ImageBox{0, 0, height, width});
   const auto fits = [](int64_t begin, int64_t count, int64_t size) {
     return begin >= 0 && count >= 1 && begin < size && count <= size - begin;
   };
@@ -30,7 +30,7 @@ ImageCrop crop_of(int64_t height, int64_t width, const DecodeOptions& options) {
   return crop;
 }
 
-Array cropped(const Array& pixels, const ImageCrop& crop) {
+Array cropped(const Array& pixels, const ImageBox& crop) {
   return pixels.view(pixels.layout()
                          .sliced(0, {crop.top, crop.top + crop.height})
                          .sliced(1, {crop.left, crop.left + crop.width}));

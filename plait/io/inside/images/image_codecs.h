@@ -23,9 +23,9 @@ Array webp_pixels(std::span<const std::byte> file, const DecodeOptions& options)
 // ParseError if an image of this size has too many pixels, or is shorter than any that has.
 void expect_pixels(int64_t height, int64_t width, const DecodeOptions& options);
 // The crop of the options, or the whole image; ValueError if it is not inside the image.
-ImageCrop crop_of(int64_t height, int64_t width, const DecodeOptions& options);
+ImageBox crop_of(int64_t height, int64_t width, const DecodeOptions& options);
 // A view of pixels.
-Array cropped(const Array& pixels, const ImageCrop& crop);
+Array cropped(const Array& pixels, const ImageBox& crop);
 
 Array grey_of_rgb(const Array& pixels);
 // From CMYK as Adobe's programs write it: inverted.

@@ -119,7 +119,7 @@ int64_t rounded(int64_t x, int scale) { return (x * scale + DCTSIZE / 2) / DCTSI
 
 // The smallest scale at which the crop has the size, or more. libjpeg has no vector code for the
 // scales between these: they take as long as the next larger one.
-int scale_for(const ImageCrop& crop, const std::optional<ImageSize>& size) {
+int scale_for(const ImageBox& crop, const std::optional<ImageSize>& size) {
   if (!size) return DCTSIZE;
   for (const int scale : {1, 2, 4}) {
     const auto reaches = [&](int64_t begin, int64_t count, int64_t wanted) {
@@ -134,7 +134,7 @@ int scale_for(const ImageCrop& crop, const std::optional<ImageSize>& size) {
 }
 
 // A crop in pixels of a scale: its edges are rounded, and it has one pixel or more.
-ImageCrop scaled(const ImageCrop& crop, int scale, const jpeg_decompress_struct& state) {
+ImageBox scaled(const ImageBox& crop, int scale, const jpeg_decompress_struct& state) {
   const auto part = [&](int64_t begin, int64_t count, int64_t most) {
     const int64_t first = std::min(rounded(begin, scale), most - 1);
     const int64_t end = std::clamp(rounded(begin + count, scale), first + 1, most);
@@ -149,7 +149,7 @@ ImageCrop scaled(const ImageCrop& crop, int scale, const jpeg_decompress_struct&
 
 // Limits the columns that are decoded to the blocks of a crop, and returns the first column. The
 // colours of a pixel depend on its neighbours'.
-int64_t choose_columns(JpegDecoder& decoder, const ImageCrop& crop) {
+int64_t choose_columns(JpegDecoder& decoder, const ImageBox& crop) {
   constexpr int64_t kNeighbours = 2;
   jpeg_decompress_struct& state = decoder.state();
   const int64_t begin = std::max<int64_t>(0, crop.left - kNeighbours);
@@ -175,7 +175,7 @@ void read_rows(JpegDecoder& decoder, Array& pixels) {
   });
 }
 
-Array read_crop(JpegDecoder& decoder, const ImageCrop& crop, int channels) {
+Array read_crop(JpegDecoder& decoder, const ImageBox& crop, int channels) {
   jpeg_decompress_struct& state = decoder.state();
   const int64_t first = choose_columns(decoder, crop);
   Array pixels = Array::empty(DType::u8, {crop.height, state.output_width, channels});
@@ -205,7 +205,7 @@ Array jpeg_pixels(std::span<const std::byte> file, const DecodeOptions& options)
   expect_pixels(state.image_height, state.image_width, options);
   if (!options.accept_truncated) expect_blocks(state, file.size());
   const int channels = choose_colours(state, options.mode);
-  const ImageCrop crop = crop_of(state.image_height, state.image_width, options);
+  const ImageBox crop = crop_of(state.image_height, state.image_width, options);
   const int scale = scale_for(crop, options.size);
   state.scale_num = static_cast<unsigned>(scale);
   state.scale_denom = DCTSIZE;

@@ -139,7 +139,7 @@ Array png_pixels(std::span<const std::byte> file, const DecodeOptions& options) 
   decoder.read_header();
   expect_pixels(decoder.height(), decoder.width(), options);
   expect_rows(decoder, file.size());
-  const ImageCrop crop = crop_of(decoder.height(), decoder.width(), options);
+  const ImageBox crop = crop_of(decoder.height(), decoder.width(), options);
   const PngChannels channels = channels_for(decoder, options.mode);
   constexpr int kPassesOfAdam7 = 7;
   const bool is_interlaced =

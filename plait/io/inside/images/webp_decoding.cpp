@@ -88,7 +88,7 @@ Array webp_pixels(std::span<const std::byte> file, const DecodeOptions& options)
   if (features.has_animation != 0) {
     throw ParseError("the image is an animation, which is not supported");
   }
-  const ImageCrop crop = crop_of(features.height, features.width, options);
+  const ImageBox crop = crop_of(features.height, features.width, options);
   const bool has_alpha = options.mode == ImageMode::rgba ||
                          (options.mode == ImageMode::unchanged && features.has_alpha != 0);
   const Array part = cropped(decoded(file, features.height, features.width, has_alpha), crop);
