@@ -318,6 +318,7 @@ Checkpoint CheckpointFolder::load_latest() const {
       return load(left.back());
     } catch (const ParseError& error) {
       damaged.insert(left.back());
+      state_->known.leave_out(left.back());
       log(LogArea::io, LogLevel::warning, "{}; the checkpoint before it is used", error.message());
     } catch (const Error& error) {
       const bool is_removed = error.kind() == ErrorKind::io || error.kind() == ErrorKind::key;

@@ -87,8 +87,9 @@ class CheckpointFolder {
   void wait();
   void close();  // the same; then others may write into the folder
 
-  // Those that are there and whole, as far as their sizes and headers tell. The files of a save
-  // that is going on are waited for.
+  // Those that are there and whole, as far as their sizes and headers tell, and restore: one whose
+  // checksum it found to be wrong is left out afterwards. The files of a save that is going on are
+  // waited for.
   std::vector<int64_t> steps() const;
   std::optional<int64_t> latest() const;
   std::optional<int64_t> best() const;  // ValueError if the options name no metric

@@ -195,6 +195,8 @@ TEST(Safetensors, MalformedHeadersSayWhatIsWrong) {
   expect("", "byte 0: expected 8 bytes, 0 are left");
   expect(file_of("{}").substr(0, 9), "byte 8: expected 2 bytes, 1 are left");
   expect(std::string("\0\0\0\0\0\0\0\x80", 8), "byte 0: a header of 9223372036854775808 bytes");
+  expect(std::string("PK\3\4\x14\0\0\0\x08\0", 10),
+         "byte 0: this is a zip archive, such as torch.save");
   expect(file_of(""), "byte 8: this is not a safetensors file");
   expect(file_of(" {}"), "byte 8: this is not a safetensors file");
   expect(file_of("{\"a\":}"), "the header, from byte 8: byte 5: ");

@@ -150,7 +150,8 @@ PyObject* doc(PyObject* self, void*) {
   const nb::handle function = boundary_of(self).function;
   try {
     const nb::object module = nb::steal(module_name(self, nullptr));
-    const nb::object own = function.attr("__doc__"), name = function.attr("__name__");
+    const nb::object own = function.attr("__doc__");
+    const nb::object name = function.attr("__qualname__");  // a method has no example of a function
     if (own.is_none() || !module.equal(nb::str("plait"))) return nb::object(own).release().ptr();
     return with_example(own, module, nb::str(name).c_str()).release().ptr();
   } catch (...) {

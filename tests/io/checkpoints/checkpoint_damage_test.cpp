@@ -124,6 +124,27 @@ TEST_P(CheckpointDamage, ADamagedOneIsReplaced) {
   EXPECT_EQ(files_of(2).size(), files_of(1).size());
 }
 
+// A checksum is found to be wrong when the checkpoint is restored: the run goes on from the one
+// before it, with steps of its own.
+TEST_P(CheckpointDamage, ARunGoesOnBeforeADamagedOne) {
+  save_two();
+  {
+    open(true).save(5, training(5));
+  }
+  const LogLines log;
+  std::string content = content_of(files_of(5).front());
+  content[content.size() - 2] ^= 1;
+  write_content(files_of(5).front(), content);
+  CheckpointFolder checkpoints = open(true);
+  EXPECT_EQ(checkpoints.latest(), 5);
+  EXPECT_EQ(bits_of(checkpoints.restore(training())), bits_of(training(2)));
+  EXPECT_EQ(checkpoints.latest(), 2);
+  checkpoints.save(4, training(4));
+  EXPECT_EQ(checkpoints.latest(), 4);
+  checkpoints.save(5, training(6));
+  EXPECT_EQ(bits_of(checkpoints.restore(training())), bits_of(training(6)));
+}
+
 // While it exists, files cannot grow beyond this size.
 class FullDisk {
  public:

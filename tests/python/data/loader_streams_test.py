@@ -52,6 +52,28 @@ class Streams(unittest.TestCase):
         self.assertEqual(flat(again), list(range(200, 1000)))
         self.assertEqual(cases.LineIterator.read - before, 800)
 
+    def test_an_iterator_that_has_ended_is_not_asked_for_its_state(self):
+        class Ending(cases.LineIterator):
+            has_ended = False
+
+            def __next__(self):
+                try:
+                    return super().__next__()
+                except StopIteration:
+                    self.has_ended = True
+                    raise
+
+            def state_dict(self):
+                assert not self.has_ended
+                return super().state_dict()
+
+        class EndingLines(Lines):
+            def __iter__(self):
+                return Ending(self)
+
+        for options in WORKERS:
+            self.assertEqual(flat(DataLoader(EndingLines(5), 3, **options)), [0, 1, 2, 3, 4])
+
     def test_a_place_after_the_end_is_an_error(self):
         for dataset in Plain(5), Lines(5):
             loader = DataLoader(dataset)

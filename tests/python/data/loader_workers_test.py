@@ -294,6 +294,7 @@ class Refusals(unittest.TestCase):
         self.refused("has no length", dataset=3)
         self.refused("locks that they hold stay locked", worker="process", num_workers=1, multiprocessing_context="fork")
         self.refused("expected 'forkserver' or 'spawn'", worker="process", num_workers=1, multiprocessing_context="threads")
+        self.refused("the workers are threads[\\s\\S]*worker=\"process\"", num_workers=1, multiprocessing_context="spawn")
         self.refused("an iterable dataset has its own order", dataset=iter([]), shuffle=True)
 
 

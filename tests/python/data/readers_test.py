@@ -92,6 +92,8 @@ class Folders(InFolder):
             reduced = crop.read(pathlib.Path(path).read_bytes(), key).numpy()
             self.assertLess(np.abs(reduced.astype(int) - whole).mean(), 6)
         self.assertEqual(data.ImageFolder(self.folder, "gray", crop=crop, reduced=False)[0][0].shape, (1, 60, 50))
+        with self.assertRaisesRegex(pl.errors.TypeError, "size with a RandomResizedCrop"):
+            data.ImageFolder(self.folder, crop=crop, size=10)
         with self.assertRaisesRegex(pl.errors.ParseError, "0.jpg: byte"):
             (self.folder / "cat/0.jpg").write_bytes(b"no image")
             dataset[0]
@@ -106,6 +108,16 @@ class Folders(InFolder):
             data.ImageFolder(self.folder)
         with self.assertRaises(pl.errors.IoError):
             data.ImageFolder(self.folder / "none")
+
+    def test_options_are_checked_at_once(self):
+        self.image("cat/1.png", 1)
+        for options in {"transform": abs}, {"mode": abs}:
+            with self.assertRaisesRegex(pl.TypeError, "hint: plait.data.mapped"):
+                data.ImageFolder(self.folder, **options)
+        with self.assertRaisesRegex(pl.TypeError, "unknown argument 'loader', expected mode, crop, size"):
+            data.ImageFolder(self.folder, loader=open)
+        with self.assertRaisesRegex(pl.ValueError, "the mode is 'colour'"):
+            data.ImageFolder(self.folder, "colour")
 
 
 class Shards(InFolder):
@@ -159,13 +171,14 @@ class Shards(InFolder):
             loader = data.DataLoader(stream, 4, num_workers=1, worker=worker)
             batches = iter(loader)
             head = [next(batches)["cls"].tolist() for _ in range(2)]
-            state = loader.state_dict()
+            states = loader.state_dict(), loader.state()
             del batches
-            again = data.DataLoader(data.WebStream(paths), 4)
-            again.load_state_dict(state)
-            tail = [batch["cls"].tolist() for batch in again]
-            self.assertEqual(sum(head + tail, []), list(range(21)))
-        self.assertIn("position", str(state))
+            for state in states:
+                again = data.DataLoader(data.WebStream(paths), 4)
+                again.load_state_dict(state)
+                tail = [batch["cls"].tolist() for batch in again]
+                self.assertEqual(sum(head + tail, []), list(range(21)))
+                self.assertIn("position", str(state))
 
     def test_errors_name_shard_and_member(self):
         path = self.write("a.tar", [("x", {"png": b"no", "txt": b"\xff"}), ("y", {"cls": b"cat"}), ("z", {"json": b"{"}), ("v", {"npy": b""})])
@@ -184,6 +197,8 @@ class Shards(InFolder):
             data.WebDataset(3)
         with self.assertRaisesRegex(pl.TypeError, "expected True, False, or functions"):
             data.WebDataset([], decode={"cls": 3})
+        with self.assertRaisesRegex(pl.TypeError, "decode is 'pil', expected True, False"):
+            data.WebDataset([], decode="pil")
 
 
 class Rows(InFolder):

@@ -81,6 +81,39 @@ class Restoring(InAFolder):
         self.assertIsInstance(restored.model.table, np.ndarray)
         self.assertTrue(restored.model.table.flags.writeable)
 
+    def test_the_place_of_any_loader(self):
+        class Numbers(pl.data.IterableDataset):
+            def __iter__(self):
+                return CountedNumbers()
+
+        class CountedNumbers:
+            place, file = 0, [3, 0]
+
+            def __next__(self):
+                self.place, self.file = self.place + 1, [self.place, 7]
+                return self.place
+
+            def state_dict(self):
+                return {"place": {"number": self.place}, "file": self.file}
+
+            def load_state_dict(self, state):
+                self.place, self.file = state["place"]["number"], state["file"]
+
+        for step, options in enumerate([{"sampler": [3, 1, 2, 0, 4]}, {"batch_sampler": [[1, 2], [0], [3, 4]]}, {"dataset": Numbers(), "batch_size": 2},
+                                        {"dataset": pl.data.ChainDataset([range(3), Numbers()]), "batch_size": 2}]):
+            loader, again = (pl.data.DataLoader(**{"dataset": range(5), **options}) for _ in range(2))
+            batches = iter(loader)
+            next(batches)
+            self.saved(begun(loader=loader.state()), step)
+            state = self.checkpoints.restore(begun(loader=again.state()))
+            again.load_state_dict(state.loader)
+            self.assertEqual(next(iter(again)).tolist(), next(batches).tolist())
+            fresh = self.checkpoints.restore(begun(loader=pl.data.DataLoader(range(5), seed=4).state()), skip="loader.*")
+            self.assertEqual(fresh.loader["seed"].item(), 4)
+            renamed = self.checkpoints.restore(begun(loader=pl.data.DataLoader(range(5)).state()), rename={"loader.*": "loader.*"})
+            self.assertEqual(bits(renamed.loader), bits(state.loader))
+            self.assertEqual(self.differences(begun()), ["loader is dict in the checkpoint, None in the tree"])
+
     def test_the_reference_reads_the_file(self):
         state = self.saved(stepped(begun()))
         self.checkpoints.wait()

@@ -93,6 +93,8 @@ class Csv(InFolder):
                 ({"types": {"name": "i64"}}, pl.errors.ParseError, 'line 2: column "name": expected an i64, found "x"'),
                 ({"separator": "::"}, pl.errors.ValueError, "the separator is '::', expected one character"),
                 ({"separator": "é"}, pl.errors.ValueError, "expected one character of ASCII"),
+                ({"header": None}, pl.errors.TypeError, "header is None, expected True or False"),
+                ({"separator": None}, pl.errors.TypeError, "the separator is None, expected one character"),
                 ({"names": ["a"]}, pl.errors.ValueError, "1 names are given for 5 columns")):
             with self.assertRaisesRegex(error, message):
                 pl.io.read_csv(path, **options)

@@ -46,6 +46,10 @@ class Docstrings(unittest.TestCase):
                 example = examples.Example(path, "the docstring", inspect.getdoc(thing), 0)
                 self.assertEqual(examples.failures(example), "")
 
+    def test_a_method_has_no_example_of_a_function_with_its_name(self):
+        for method in plait.io.CsvLog.log, plait.io.Logs.log:
+            self.assertNotIn("plait.log(", method.__doc__)
+
     def test_methods_say_what_they_do(self):
         for cls in plait.Tensor, plait.Tensor.Indexed, plait.Program, plait.Tape, plait.tree.Structure:
             for name, value in list(vars(cls).items()):

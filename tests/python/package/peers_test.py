@@ -96,6 +96,16 @@ class Names(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(hasattr(plait.nn, name) or "plait has no equivalent" not in (peers.of_module("plait.nn", name) or "plait has no equivalent"))
 
+    def test_names_of_data_and_text(self):
+        for place, names in ((plait.data, "MNIST FashionMNIST DatasetFolder StatefulDataLoader get_worker_info"), (plait.io, "SummaryWriter safe_open"),
+                             (plait.data.transforms, "PILToTensor ConvertImageDtype ToPILImage"),
+                             (plait.text, "AutoTokenizer BPE ByteLevelBPETokenizer BertWordPieceTokenizer models trainers")):
+            for name in names.split():
+                with self.subTest(name):
+                    hint = self.answer(place, name)
+                    self.assertTrue(hint)
+                    self.assertEqual(unknown_in(hint), [])
+
     def test_names_that_resemble_others(self):
         for place, names in ((plait, "train empty_cache parameter jax synchronize grad_and_value"), (plait.optim, "Adma SWA MultiOptimizer"),
                              (plait.nn, "MSE F bce LoRA NTXentLoss FocalLoss DiceLoss HingeLoss LogCoshLoss")):

@@ -266,6 +266,8 @@ class Refusals(unittest.TestCase):
                      lambda: tokenizer.token_to_id(1), lambda: pl.text.Tokenizer("gpt2"), lambda: pl.text.Tokenizer.from_str(b"{}"),
                      lambda: pl.text.Tokenizer.from_file(1.5), lambda: tokenizer.train(LINES, special_tokens="<s>")):
             self.assertRaises(pl.TypeError, call)
+        with self.assertRaisesRegex(pl.TypeError, "the text is None, expected a str"):
+            tokenizer.encode(None)
         with self.assertRaisesRegex(pl.ValueError, "text 1 of the batch: .*lone surrogate|lone surrogate"):
             tokenizer.encode_batch(["a", "\ud800"])
         with self.assertRaisesRegex(pl.AttributeError, r"nothing changes it\n  hint: tokenizer = tokenizer.with_padding"):

@@ -150,6 +150,11 @@ class Values(unittest.TestCase):
 
         self.assertRaises(KeyError, pl.text.byte_level_bpe().train, texts())
 
+    def test_paths_of_files_are_no_texts(self):
+        with self.assertRaisesRegex(pl.ValueError, "the texts are paths of files.*[\\s\\S]*TextLines"):
+            pl.text.byte_level_bpe().train([__file__, __file__])
+        pl.text.byte_level_bpe().train([__file__, "a text"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -18,6 +18,8 @@ class KnownCheckpoints {
 
   // With their metrics. Warns once of each that is damaged.
   std::map<int64_t, Metrics> steps();
+  // Leaves out a step, whose tensors are damaged, until its file is another one.
+  void leave_out(int64_t step) { known_[step].metrics.reset(); }
   // The file of a step, damaged or not. KeyError if there is none.
   std::string path_of(int64_t step) const;
 

@@ -55,6 +55,10 @@ std::string_view header_text(std::span<const std::byte> file) {
   FieldReader reader(file);
   const auto length = reader.number<uint64_t>();
   if (length > kMostSafetensorsHeader) {
+    if (characters_of(file).starts_with("PK\3\4")) {
+      throw ParseError("byte 0: this is a zip archive, such as torch.save writes")
+          .hint("load it with torch.load: nn.load_state takes its tensors");
+    }
     throw ParseError("byte 0: a header of {} bytes; at most {} are read", length,
                      kMostSafetensorsHeader);
   }

@@ -134,7 +134,8 @@ class StreamReader:
             failure = error  # a generator ends here, another iterator may go on
         if failure is None and (not raws or (self._has_ended and self._job.drop_last)):
             return None
-        group = Group(self._place, raws, self._source.state(), failure)
+        # An iterator that has ended may have closed its file.
+        group = Group(self._place, raws, {} if self._has_ended else self._source.state(), failure)
         self._place = group.end
         return group
 

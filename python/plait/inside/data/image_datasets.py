@@ -6,7 +6,7 @@ from plait import _core, errors
 from plait.inside.data.datasets import Dataset, _expect_index
 from plait.inside.data.images.size_transforms import RandomResizedCrop
 from plait.inside.files.file_arguments import path_of
-from plait.inside.files.image_files import read_image
+from plait.inside.files.image_files import expect_options, read_image
 from plait.inside.help.names import in_words
 
 _data = _core._data
@@ -74,7 +74,8 @@ def _opened_cifar100(root, train, groups):
 class ImageFolder(Dataset):
     """Images in folders whose names are the classes, such as train/cat/1.jpg: tuples of an image, u8[3, height, width], and the number of its
     class. Classes and images are in the order of torchvision's. `mode`, `crop` and others are options of plait.io.decode_image; augment images
-    by plait.data.mapped. If `crop` is a RandomResizedCrop, images are read by its method `read`, which decodes a JPEG in part.
+    by plait.data.mapped. If `crop` is a RandomResizedCrop, images are read by its method `read`, which decodes a JPEG in part, and has the option
+    `reduced`.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -89,7 +90,14 @@ class ImageFolder(Dataset):
     def __init__(self, root, mode="rgb", *, extensions=(".jpg", ".jpeg", ".png", ".webp"), **options):
         if isinstance(extensions, (str, bytes)) or not all(isinstance(each, str) for each in extensions):
             raise errors.TypeError(f"ImageFolder: extensions is {in_words(extensions)}, expected a tuple of strings")
+        if callable(mode) or "transform" in options:
+            raise errors.TypeError.with_hint("ImageFolder: it has no transform", "plait.data.mapped(plait.data.ImageFolder(root), transform)")
         self.root, self.mode, self.options = root, mode, options
+        self._crop = options.pop("crop") if isinstance(options.get("crop"), RandomResizedCrop) else None
+        if self._crop is None:
+            expect_options("ImageFolder", mode=mode, **options)
+        elif options.keys() - {"reduced"}:
+            raise errors.TypeError(f"ImageFolder: {', '.join(options)} with a RandomResizedCrop, expected no option but reduced")
         classes, files = _data.image_folder(path_of("ImageFolder", root), [each.lower() for each in extensions])
         self.classes = [os.fsdecode(each) for each in classes]
         self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
@@ -110,11 +118,9 @@ class ImageFolder(Dataset):
         """A sample, whose random crop is drawn with this key."""
         index = _expect_index(index, len(self))
         path, label = self.samples[index]
-        crop = self.options.get("crop")
-        if not isinstance(crop, RandomResizedCrop):
+        if self._crop is None:
             return read_image(path, self.mode, **self.options), label
-        options = {name: value for name, value in self.options.items() if name != "crop"}
-        return crop.read(path, _data.sample_key(0, 0, index) if key is None else key, self.mode, **options), label
+        return self._crop.read(path, _data.sample_key(0, 0, index) if key is None else key, self.mode, **self.options), label
 
     def __repr__(self):
         return f"ImageFolder({os.fspath(self.root)!r}: {len(self.classes)} classes, {len(self)} images)"

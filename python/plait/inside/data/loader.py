@@ -57,6 +57,8 @@ class DataLoader:
         self.world_size, self.rank = integer("DataLoader", "world_size", world_size, 1), integer("DataLoader", "the rank", rank)
         self.timeout, self.prefetch_factor = timeout, 2 if prefetch_factor is None else integer("DataLoader", "prefetch_factor", prefetch_factor, 1)
         self._expect_options(shuffle, pin_memory, generator, prefetch_factor)
+        if multiprocessing_context is not None and worker == "thread":
+            raise errors.ValueError.with_hint("DataLoader: multiprocessing_context is for processes, but the workers are threads", 'worker="process"')
         self._context = context_of(multiprocessing_context) if worker == "process" else None
         self._is_stream = is_stream(dataset)
         self.batch_size, self.sampler, self.batch_sampler = self._order_of(batch_size, bool(shuffle), sampler, batch_sampler)

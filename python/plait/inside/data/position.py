@@ -56,6 +56,8 @@ def _u64(number):
 def _tensors(state):
     if isinstance(state, dict):
         return {name: _tensors(value) for name, value in state.items()}
+    if isinstance(state, (list, tuple)) and all(isinstance(each, (bool, int, float)) for each in state):
+        return asarray(np.asarray(state, None if state else np.int64))
     if isinstance(state, (bool, int, float, _core.Tensor)):
         return asarray(_u64(state)) if type(state) is int and state >= 2**63 else asarray(state)
     raise errors.TypeError.with_hint(f"DataLoader: the state of the dataset has {in_words(state)}, which is not a number",

@@ -88,12 +88,14 @@ class _Chain:
         raise StopIteration
 
     def state_dict(self):
-        return {"number": self._number, **({} if self._current is None else {"place": self._current.place, "source": self._current.state()})}
+        place = {} if self._current is None else {"place": self._current.place}
+        source = self._current.state() if place else {}
+        return {"number": self._number, **place, **({"source": source} if source else {})}
 
     def load_state_dict(self, state):
         self._number, self._current = state["number"], None
         if "place" in state:
-            self._current = Counted(self._datasets[self._number], state["place"], state["source"])
+            self._current = Counted(self._datasets[self._number], state["place"], state.get("source"))
 
 
 class Counted:

@@ -22,7 +22,7 @@ class _Shards:
         name = type(self).__name__
         self.paths, self.decode, self.mode = _paths(name, paths), decode, mode
         self._decoders = dict(decode) if isinstance(decode, dict) else {}
-        if not all(map(callable, self._decoders.values())):
+        if not isinstance(decode, (bool, dict)) or not all(map(callable, self._decoders.values())):
             raise errors.TypeError(f"{name}: decode is {in_words(decode)}, expected True, False, or functions by extension")
         self._encoded = [path_of(name, path) for path in self.paths]
 

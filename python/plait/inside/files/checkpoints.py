@@ -11,8 +11,9 @@ from plait.inside.files.file_arguments import path_of
 from plait.inside.files.safetensors import bytes_of_size, metadata_of
 from plait.inside.files.tree_parts import parts_of
 from plait.inside.help.names import in_words
+from plait.inside.optimizers.train_state import TrainState
 from plait.inside.transforms.tracing import Program
-from plait.inside.trees.patterns import as_patterns
+from plait.inside.trees.patterns import as_patterns, matches
 from plait.inside.trees.renaming import renamed
 from plait.tree import flatten
 
@@ -77,7 +78,8 @@ class Checkpoints:
         The saved tree must be alike: paths, shapes, dtypes, classes and static values. Otherwise an error lists the differences, and
         nothing is restored. The mode (`training`), the marks of buffers and of frozen weights are those of `like`. `rename` maps paths of
         the checkpoint to those of `like`, as in nn.load_state. Patterns of paths say what may differ: `skip`, what stays as it is in
-        `like`, whatever is saved; `fill`, what stays as it is if it is not saved. "optimizer.*" is the optimizer and all that is in it.
+        `like`, whatever is saved; `fill`, what stays as it is if it is not saved. "optimizer.*" is the optimizer and all that is in it. The
+        loader of a TrainState has the entries that were saved.
 
         >>> import tempfile
         >>> checkpoints = plait.io.Checkpoints(tempfile.mkdtemp())
@@ -93,9 +95,11 @@ class Checkpoints:
         >>> model = checkpoints.restore(model, rename={"model.*": "*", "*": None})
         """
         _expect_outside("restore")
-        tree, found = parts_of("Checkpoints.restore", like), self._core.load(None if step is None else _step(step))
+        found = self._core.load(None if step is None else _step(step))
         names = renamed("Checkpoints.restore", list(found.tensors()), rename)
         patterns = [list(as_patterns("Checkpoints.restore", each)) for each in (skip, fill)]
+        like = _with_saved_place(like, found.tensors(), names, patterns[0])
+        tree = parts_of("Checkpoints.restore", like)
         restored, same = found.match(tree, names, *patterns), tree[1]
         leaves, structure = flatten(like)
         made = {path: _like(leaf, restored[path]) if path in restored else leaf for path, leaf in zip(structure.paths, leaves)}
@@ -187,6 +191,26 @@ def _expect_outside(method):
     if _core._is_tracing():
         raise errors.ValueError.with_hint(f"Checkpoints.{method}: a function is being recorded here",
                                           "call it outside of jit and other transforms, with what the function returns")
+
+
+def _with_saved_place(like, tensors, names, skip):
+    """A TrainState whose loader has the entries that were saved: some are there only after an epoch has begun, or within it."""
+    begins = "loader."
+    if not isinstance(like, TrainState) or not _is_place(like.loader) or matches(begins + "place", skip):
+        return like
+    place = {}
+    for saved, name in sorted((saved, name) for saved, name in names.items() if name is not None and name.startswith(begins)):
+        *parents, last = name.removeprefix(begins).split(".")
+        inner = place
+        for each in parents:
+            inner = inner.setdefault(each, {})
+        inner[last] = tensors[saved]
+    return like.with_(loader=place) if _is_place(place) else like
+
+
+def _is_place(loader):
+    """True for DataLoader.state()."""
+    return isinstance(loader, dict) and {"seed", "epoch", "place", "size"} <= loader.keys()
 
 
 def _like(leaf, tensor):

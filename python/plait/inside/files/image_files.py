@@ -122,6 +122,15 @@ def _mode(function, mode):
     return number
 
 
+def expect_options(name, **given):
+    """An error unless these are options of read_image."""
+    known = {"mode": "unchanged", **read_image.__kwdefaults__}
+    for each in given:
+        if each not in known:
+            raise errors.TypeError(f"{name}: unknown argument {each!r}, expected {', '.join(known)}")
+    _options("read_image", **{**known, **given})
+
+
 def _options(function, mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels):
     if size is not None and not hasattr(size, "__len__"):
         size = (size, size)

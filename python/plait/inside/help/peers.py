@@ -270,6 +270,33 @@ IO = {
     "decode_jpeg": "plait.io.decode_image(data)", "decode_png": "plait.io.decode_image(data)", "decode_webp": "plait.io.decode_image(data)",
     "imread": "plait.io.read_image(path)", "imwrite": "plait.io.write_image(path, image)", "write_jpeg": "plait.io.write_image(path, image)",
     "write_png": "plait.io.write_image(path, image)",
+    "SummaryWriter": "plait.io.EventLog(folder), with its methods",
+    "write_csv": "plait.io.CsvLog(path).log(step, values) writes rows", "write_jsonl": "plait.io.JsonlLog(path).log(step, values) writes rows",
+}
+DATA = {
+    **dict.fromkeys(("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "QMNIST"), "plait.data.idx_dataset(images, labels), of their files"),
+    "DatasetFolder": "plait.data.ImageFolder(root), or a class with __len__ and __getitem__",
+    "StatefulDataLoader": "plait.data.DataLoader, which has state_dict() and load_state_dict(state)",
+    "StatefulDistributedSampler": "plait.data.DataLoader(dataset, rank=0, world_size=4)",
+    "get_worker_info": "not needed: an iterable dataset is read by one worker, and a sample's draws come from its key: get(self, index, key)",
+    **dict.fromkeys(("map", "Mapper"), "plait.data.mapped(dataset, function)"),
+    "IterDataPipe": "plait.data.IterableDataset", "MapDataPipe": "plait.data.Dataset", "v2": "plait.data.transforms",
+}
+TRANSFORMS = {
+    "v2": "plait.data.transforms itself", "PILToTensor": "plait.data.transforms.ToImage()",
+    "ConvertImageDtype": "plait.data.transforms.ToDtype('f32', scale=True)", "ToPILImage": "PIL.Image.fromarray(image.permute(1, 2, 0).numpy())",
+    "ToPureTensor": "not needed: images are tensors", "Identity": "plait.data.transforms.Lambda(lambda image: image)",
+    "GaussianNoise": "a function of an image and a key: image + sigma * plait.random.normal(key, image.shape)",
+}
+TEXT = {
+    **dict.fromkeys(("AutoTokenizer", "PreTrainedTokenizerFast"), "plait.text.Tokenizer.from_pretrained(folder)"),
+    **dict.fromkeys(("BPE", "ByteLevelBPETokenizer", "ByteLevel", "BpeTrainer"), "plait.text.byte_level_bpe().train(texts)"),
+    **dict.fromkeys(("WordPiece", "BertWordPieceTokenizer", "WordPieceTrainer"), "plait.text.bert_word_piece().train(texts)"),
+    **dict.fromkeys(("Unigram", "UnigramTrainer", "SentencePieceUnigramTokenizer", "SentencePieceProcessor"), "plait.text.sentencepiece_unigram().train(texts)"),
+    "SentencePieceBPETokenizer": "plait.text.sentencepiece_bpe().train(texts)",
+    **dict.fromkeys(("load", "from_file"), "plait.text.Tokenizer.from_file(path)"), "from_pretrained": "plait.text.Tokenizer.from_pretrained(folder)",
+    **dict.fromkeys(("models", "normalizers", "pre_tokenizers", "processors", "decoders"), "plait.text.Tokenizer.from_str(json), of a tokenizer.json"),
+    "trainers": "plait.text.byte_level_bpe().train(texts)", "tiktoken": "plait.text.Tokenizer.from_file(path), of a tokenizer.json",
 }
 LINALG = {
     "matrix_exp": "plait.linalg.expm(a)", "cholesky_ex": "plait.linalg.cholesky(a)", "inv_ex": "plait.linalg.inv(a)",
@@ -335,7 +362,8 @@ OPTIMIZER = {
     "add_param_group": "create the optimizer for the whole model, with groups=", "init": "the optimizer has its state when it is created",
 }
 TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM,
-          "plait.metrics": METRICS, "plait.io": IO, "plait.linalg": LINALG, "plait.random": RANDOM}
+          "plait.metrics": METRICS, "plait.io": IO, "plait.linalg": LINALG, "plait.random": RANDOM,
+          "plait.data": DATA, "plait.data.transforms": TRANSFORMS, "plait.text": TEXT}
 
 # Suffixes of names that describe a variant of a function, and not the function.
 _BEGINNINGS = ("native_", "cudnn_", "miopen_", "mkldnn_", "quantized_", "Lazy", "lp_")
@@ -429,6 +457,7 @@ _PEERS = {
     "plait": ("numpy", "torch", "jax.numpy", "jax", "jax.lax", "jax.nn", "torch.nn.functional"),
     "plait.nn": ("torch.nn", "jax.nn", "torch.nn.functional"), "plait.nn.init": ("torch.nn.init",), "plait.optim": ("torch.optim", "optax"), "plait.metrics": ("torchmetrics",),
     "plait.linalg": ("numpy.linalg", "torch.linalg", "jax.scipy.linalg"), "plait.random": ("numpy.random", "jax.random"),
+    "plait.data.transforms": ("torchvision.transforms.v2",),
     "plait.fft": ("numpy.fft", "torch.fft"), "plait.tree": ("jax.tree", "jax.tree_util"),
 }
 
@@ -436,7 +465,7 @@ _PEERS = {
 def _elsewhere(module, name):
     for library in _PEERS.get(module, ()):
         if _has(library, name):
-            given = {"numpy": "x.numpy()", "torch": "torch.from_dlpack(x)"}.get(library.split(".")[0], "x.numpy()")
+            given = {"torch": "torch.from_dlpack(x)", "torchvision": "torch.from_dlpack(x)"}.get(library.split(".")[0], "x.numpy()")
             return f"plait has no equivalent; {library}.{name} accepts {given}, without derivatives"
     return None
 

@@ -19,8 +19,8 @@ def _wall_time(walltime):
 
 
 class EventLog(Log):
-    """A log that TensorBoard shows, in a folder. With `resume`, records of this step and later ones are removed from the files first, so that
-    each step stands once, in TensorBoard and in any other reader; without, the folder must not have events yet.
+    """A log that TensorBoard shows, in a folder. With `resume`, which is the step that is logged next, records of this step and later ones are
+    removed from the files first, so that each step stands once, in TensorBoard and in any other reader; without, the folder must not have events yet.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()

@@ -6,7 +6,8 @@ from plait.inside.logs.log import Log, encoded, resumed_step
 
 class JsonlLog(Log):
     """A log of JSON objects, one a line. NaN is null, and infinities are "Infinity" and "-Infinity", which pandas reads as the numbers that they
-    are. With `resume`, the rows of this step and later ones are cut off first, so that each step stands once; without, the file must not exist.
+    are. With `resume`, which is the step that is logged next, the rows of this step and later ones are cut off first, so that each step stands once;
+    without, the file must not exist.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/log.jsonl"

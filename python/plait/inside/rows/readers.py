@@ -49,6 +49,7 @@ class CsvFile(_Rows):
     """
 
     def __init__(self, path, *, separator=",", quote='"', header=True, names=None, types=None, missing=None):
+        _expect_csv_options(separator, quote, header)
         self._given = (path,), {"separator": separator, "quote": quote, "header": header, "names": names, "types": types, "missing": missing}
         self._core = _core._CsvFile(encoded(path), separator, quote or "", header, list(names or ()), dict(types or {}),
                                     None if missing is None else list(missing))
@@ -73,6 +74,14 @@ class CsvFile(_Rows):
         if not columns or not all(map(len, columns.values())):
             raise errors.IndexError(f"{self!r} has {len(self)} rows, not row {i}")
         return {name: column[0] if isinstance(column, list) else column[0].item() for name, column in columns.items()}
+
+
+def _expect_csv_options(separator, quote, header):
+    if not isinstance(header, bool):
+        raise errors.TypeError.with_hint(f"read_csv: header is {header!r}, expected True or False", 'header=False, names=["id", "score"]')
+    for name, value in ("separator", separator), ("quote", "" if quote is None else quote):
+        if not isinstance(value, str):
+            raise errors.TypeError(f"read_csv: the {name} is {value!r}, expected one character")
 
 
 class JsonlFile(_Rows):

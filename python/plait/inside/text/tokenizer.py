@@ -123,6 +123,8 @@ class Tokenizer:
     def encode(self, text, pair=None, add_special_tokens=True, *, is_pretokenized=False, byte_offsets=False):
         """The tokens of a text, or of a pair of texts. `is_pretokenized`: texts are lists of words. Offsets count characters, or bytes of
         UTF-8."""
+        if text is None:
+            raise errors.TypeError("Tokenizer: the text is None, expected a str")
         return Encoding(self._core.encode(text, pair, _flag("add_special_tokens", add_special_tokens), _flag("is_pretokenized", is_pretokenized),
                                           _flag("byte_offsets", byte_offsets)))
 
@@ -221,6 +223,7 @@ class Tokenizer:
         Unigram."""
         if isinstance(texts, (str, bytes)):
             raise errors.TypeError.with_hint("Tokenizer.train: the texts are one str, expected an iterable of them", "tokenizer.train([text])")
+        _expect_no_files(texts)
         if initial_alphabet is None:
             initial_alphabet = _core._byte_level_alphabet() if '"type":"ByteLevel"' in self.to_str().partition('"model":')[0] else ""
         trainer = _core._Trainer(self._core)
@@ -267,6 +270,17 @@ def _chunks(texts, size=1000):
             yield some
             some = []
     yield some
+
+
+def _expect_no_files(texts):
+    """`train` of `tokenizers` reads files. Here, a list of their paths would give a vocabulary of paths."""
+    if isinstance(texts, (list, tuple)) and texts and all(map(_is_file, texts)):
+        raise errors.ValueError.with_hint(f"Tokenizer.train: the texts are paths of files, such as {os.fspath(texts[0])!r}",
+                                          "tokenizer.train(plait.io.TextLines(path)) learns from the lines of a file")
+
+
+def _is_file(text):
+    return isinstance(text, (str, os.PathLike)) and len(os.fspath(text)) < 4096 and os.path.isfile(text)
 
 
 def _path(path):
