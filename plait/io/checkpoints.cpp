@@ -336,7 +336,8 @@ void CheckpointFolder::restore_places(const CheckpointPlaces& places,
   const Checkpoint checkpoint = options.step ? load(*options.step) : load_latest();
   const auto rename = [&](const std::string& name) { return renamed(name, options.rename); };
   std::map<std::string, Array> found = match_trees(
-      places.tree, checkpoint.tree, {.rename = rename, .skip = options.skip, .fill = options.fill});
+      places.tree, checkpoint.tree,
+      {.rename = rename, .skip = options.skip, .fill = options.fill, .resize = options.resize});
   std::map<std::string, Tensor> restored;
   for (const auto& [path, tensor] : places.tensors) {
     const auto array = found.find(path);

@@ -59,10 +59,11 @@ struct Checkpoint {
 
 // Patterns are those of paths; "optimizer.*" is the optimizer and all that is in it.
 struct RestoreOptions {
-  std::optional<int64_t> step = {};    // the latest one that is not damaged
-  Renaming rename = {};                // paths in the checkpoint to those in the tree
-  std::vector<std::string> skip = {};  // what stays as it is in the tree, whatever is saved there
-  std::vector<std::string> fill = {};  // what stays as it is in the tree if it is not saved
+  std::optional<int64_t> step = {};      // the latest one that is not damaged
+  Renaming rename = {};                  // paths in the checkpoint to those in the tree
+  std::vector<std::string> skip = {};    // what stays as it is in the tree, whatever is saved there
+  std::vector<std::string> fill = {};    // what stays as it is in the tree if it is not saved
+  std::vector<std::string> resize = {};  // tensors that may have other sizes: those that are saved
 };
 
 class CheckpointFolder {

@@ -74,15 +74,16 @@ void save(CheckpointFolder& checkpoints, int64_t step, const nb::tuple& tree,
 // The tensors by their paths in the tree `like`. `renames` has the new path, or None, of each old
 // one.
 nb::dict match(const Checkpoint& checkpoint, const nb::tuple& tree, const nb::dict& renames,
-               const std::vector<std::string>& skip, const std::vector<std::string>& fill) {
+               const std::vector<std::string>& skip, const std::vector<std::string>& fill,
+               const std::vector<std::string>& resize) {
   const CheckpointTree like = tree_from(tree[0], tree[1], tree[2]);
   const auto rename = [&](const std::string& name) -> std::optional<std::string> {
     const nb::object renamed = renames[text_to_python(name)];
     if (renamed.is_none()) return std::nullopt;
     return nb::cast<std::string>(renamed);
   };
-  return to_python(
-      match_trees(like, checkpoint.tree, {.rename = rename, .skip = skip, .fill = fill}));
+  return to_python(match_trees(like, checkpoint.tree,
+                               {.rename = rename, .skip = skip, .fill = fill, .resize = resize}));
 }
 
 std::unique_ptr<Checkpoint> load(const CheckpointFolder& checkpoints, std::optional<int64_t> step) {

@@ -1,5 +1,6 @@
 // Trees that are not that of the checkpoint.
 #include "plait/io/checkpoints.h"
+#include "plait/ops/arrays/reshape.h"
 
 #include "tests/io/checkpoints/checkpoint_trees.h"
 #include "tests/io/temporary_folder.h"
@@ -161,6 +162,20 @@ TEST_F(CheckpointDifferences, TensorsAtTwoPlaces) {
             "    0 and 2 are one tensor in the tree, two in the checkpoint\n"
             "    0 and 1 are one tensor in the checkpoint, two in the tree");
   EXPECT_EQ(differences(std::vector{other, numbers(0, 3), numbers(0, 3)}, {.skip = {"1"}}), "");
+}
+
+TEST_F(CheckpointDifferences, Resize) {
+  const std::vector saved = {numbers(5, 3), numbers(0, 2)};
+  save(saved);
+  const std::vector like = {numbers(0, 1), numbers(0, 2)};
+  EXPECT_EQ(differences(like), "    0 is f32[3] in the checkpoint, f32[1] in the tree");
+  EXPECT_EQ(restored(like, {.resize = {"0"}}), bits_of(saved));
+  EXPECT_EQ(differences(std::vector{reshape(numbers(0, 1), {1, 1}), saved[1]}, {.resize = {"*"}}),
+            "    0 is f32[3] in the checkpoint, f32[1, 1] in the tree");
+  EXPECT_EQ(differences(std::vector{astype(saved[0], DType::f64), saved[1]}, {.resize = {"*"}}),
+            "    0 is f32[3] in the checkpoint, f64[3] in the tree");
+  EXPECT_EQ(differences(like, {.resize = {"2"}}),
+            "ValueError: restore: nothing in the tree or the checkpoint matches \"2\" of resize");
 }
 
 TEST_F(CheckpointDifferences, ATreeOfAnotherLanguage) {

@@ -39,6 +39,7 @@ class Comparison {
   std::map<std::string, Array> run() {
     expect_used(how_.skip, "skip");
     expect_used(how_.fill, "fill");
+    expect_used(how_.resize, "resize");
     compare_parts();
     compare_ties();
     if (!is_alike()) fail();
@@ -53,6 +54,15 @@ class Comparison {
 
  private:
   bool is_skipped(const std::string& path) const { return matches_part(path, how_.skip); }
+
+  bool is_resized(const std::string& path) const {
+    if (!matches_part(path, how_.resize)) return false;
+    const Array* const here = like_.find(path);
+    const std::string* const old = given_.old_tensor(path);
+    if (here == nullptr || old == nullptr) return false;
+    const Array& saved = *saved_.find(*old);
+    return saved.dtype() == here->dtype() && saved.rank() == here->rank();
+  }
 
   void expect_used(const Names& patterns, std::string_view option) const {
     for (const std::string& pattern : patterns) {
@@ -72,7 +82,7 @@ class Comparison {
       if (found == given_.parts().end()) {
         const bool is_filled = matches_part(path, how_.fill) || has_tensors_below(path);
         if (!is_filled) add_topmost(path, missing_);
-      } else if (found->second != here && !is_below_one(path, other_)) {
+      } else if (found->second != here && !is_resized(path) && !is_below_one(path, other_)) {
         other_.push_back(path);
       }
     }

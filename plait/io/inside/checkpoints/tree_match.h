@@ -17,6 +17,7 @@ struct TreeMatch {
   RenameTensor rename;  // from paths in the checkpoint; nothing drops a tensor
   const std::vector<std::string>& skip;
   const std::vector<std::string>& fill;
+  const std::vector<std::string>& resize;
 };
 
 // The tensors of `saved` by their paths in `like`, without those that keep their tensors.

@@ -72,14 +72,14 @@ class Checkpoints:
             raise errors.TypeError.with_hint(f"Checkpoints.save: program is {in_words(program)}, expected a Program or bytes", "plait.trace(step)(*arguments)")
         self._core.save(_step(step), parts_of("Checkpoints.save", state), _metrics_of(metrics), metadata_of("Checkpoints.save", metadata) or {}, content)
 
-    def restore(self, like, step=None, *, rename=None, skip=(), fill=()):
+    def restore(self, like, step=None, *, rename=None, skip=(), fill=(), resize=()):
         """A tree like `like` with the tensors of a checkpoint: that of a step, or the latest that is not damaged. ValueError if there is none.
 
         The saved tree must be alike: paths, shapes, dtypes, classes and static values. Otherwise an error lists the differences, and
         nothing is restored. The mode (`training`), the marks of buffers and of frozen weights are those of `like`. `rename` maps paths of
         the checkpoint to those of `like`, as in nn.load_state. Patterns of paths say what may differ: `skip`, what stays as it is in
-        `like`, whatever is saved; `fill`, what stays as it is if it is not saved. "optimizer.*" is the optimizer and all that is in it. The
-        loader of a TrainState has the entries that were saved.
+        `like`, whatever is saved; `fill`, what stays as it is if it is not saved; `resize`, tensors that may have other sizes. "optimizer.*" is
+        the optimizer and all that is in it. The loader of a TrainState has the entries that were saved.
 
         >>> import tempfile
         >>> checkpoints = plait.io.Checkpoints(tempfile.mkdtemp())
@@ -97,7 +97,7 @@ class Checkpoints:
         _expect_outside("restore")
         found = self._core.load(None if step is None else _step(step))
         names = renamed("Checkpoints.restore", list(found.tensors()), rename)
-        patterns = [list(as_patterns("Checkpoints.restore", each)) for each in (skip, fill)]
+        patterns = [list(as_patterns("Checkpoints.restore", each)) for each in (skip, fill, resize)]
         like = _with_saved_place(like, found.tensors(), names, patterns[0])
         tree = parts_of("Checkpoints.restore", like)
         restored, same = found.match(tree, names, *patterns), tree[1]
