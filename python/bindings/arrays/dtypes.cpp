@@ -18,6 +18,24 @@ namespace {
   throw error;
 }
 
+// "float32" of torch.float32; nothing for what is no dtype of PyTorch.
+std::optional<std::string> name_in_torch(nb::handle object) {
+  const nb::handle type = object.type();
+  if (!nb::str("torch").equal(type.attr("__module__"))) return std::nullopt;
+  const std::string name = nb::str(object).c_str();
+  constexpr std::string_view kModule = "torch.";
+  return name.starts_with(kModule) ? name.substr(kModule.size()) : name;
+}
+
+nb::object numpy_dtype_of(nb::handle object) {
+  try {
+    return nb::module_::import_("numpy").attr("dtype")(object);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+    throw TypeError("{} is not a dtype", nb::repr(object).c_str());
+  }
+}
+
 }  // namespace
 
 DType dtype_from(nb::handle object) {
@@ -31,7 +49,11 @@ DType dtype_from(nb::handle object) {
   if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyLong_Type)))) return DType::i64;
   if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyFloat_Type)))) return DType::f32;
   if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyComplex_Type)))) return DType::c64;
-  const nb::object numpy = nb::module_::import_("numpy").attr("dtype")(object);
+  if (const auto torch = name_in_torch(object)) {
+    if (const auto dtype = parse_dtype_or_alias(*torch)) return *dtype;
+    refuse_dtype("torch." + *torch);
+  }
+  const nb::object numpy = numpy_dtype_of(object);
   const std::string name = nb::str(numpy.attr("name")).c_str();
   if (const auto dtype = parse_dtype_or_alias(name)) return *dtype;
   if (nb::len(numpy) == 1 && nb::cast<size_t>(numpy.attr("itemsize")) == sizeof(KeyBits) &&

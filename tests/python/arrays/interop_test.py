@@ -44,6 +44,13 @@ class Given(unittest.TestCase):
                 self.assertEqual((theirs.dtype, tuple(theirs.shape), theirs.data_ptr()), (dtype, (2, 3), address(x)))
                 self.assertEqual(theirs.view(torch.uint8).numpy().tobytes(), bytes_of(x))
 
+    def test_dtypes_of_torch(self):
+        for name in ("float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int8", "int64", "uint8", "uint32", "bool", "complex64"):
+            self.assertEqual(plait.zeros(1, dtype=getattr(torch, name)).dtype, plait.zeros(1, dtype=name).dtype)
+        for wrong in (torch.quint8, torch.ones(2), np.ones(2), object()):
+            with self.assertRaisesRegex(plait.TypeError, "dtype"):
+                plait.zeros(1, dtype=wrong)
+
     def test_numpy(self):
         for name in NUMPY:
             x = made(name)

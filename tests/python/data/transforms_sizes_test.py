@@ -34,6 +34,13 @@ class Resizing(TransformCase):
             got = F.resize(pixels, size, mode, antialias=antialias)
             self.close(got, resized_by_torch(pixels, size, mode, antialias), 0, (channels, interleaved, height, width, size, mode, antialias))
 
+    def test_channels_come_first(self):
+        pixels = np.zeros((100, 120, 3), np.uint8)
+        for transform in (T.Resize(64), T.CenterCrop(8), T.Grayscale(), T.ColorJitter(0.5)):
+            with self.assertRaisesRegex(pl.ShapeError, "ToImage before it"):
+                transform(pixels)
+            self.assertEqual(T.ToDtype(torch.float32, scale=True)(T.ToImage()(pixels)).dtype, pl.f32)
+
     def test_resize_of_floats(self):
         for dtype, channels, interleaved, (height, width, *size), (mode, antialias) in itertools.product(
                 ("f4", "f8"), (1, 3), (False, True), SIZES[:8], MODES):

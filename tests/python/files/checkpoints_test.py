@@ -202,6 +202,14 @@ class Differences(InAFolder):
         half.model.first.bias = half.model.first.bias.astype(pl.bf16)
         self.assertEqual(self.differences(half)[0], "model.first.bias is f32[4] in the checkpoint, bf16[4] in the tree")
 
+    def test_other_sizes(self):
+        self.saved({"table": pl.ones((3, 2)), "count": 1})
+        like = {"table": pl.zeros((5, 2)), "count": 1}
+        self.assertEqual(self.differences(like), ["table is f32[3, 2] in the checkpoint, f32[5, 2] in the tree"])
+        self.assertEqual(self.checkpoints.restore(like, resize="table")["table"].tolist(), [[1.0, 1.0]] * 3)
+        with self.assertRaisesRegex(pl.ValueError, "f32.3, 2. in the checkpoint, f64.5, 2. in the tree"):
+            self.checkpoints.restore({**like, "table": pl.zeros((5, 2), dtype=pl.f64)}, resize="*")
+
     def test_names(self):
         saved = stepped(begun())
         self.saved({"net": saved.model, "step": saved.step})

@@ -51,8 +51,16 @@ def image_from(name, value):
     if is_pillow(value):
         raise errors.TypeError.with_hint(f"{name}: the image is Pillow's, expected a tensor [..., channels, height, width]", "ToImage before it")
     if is_array(value):
+        _expect_channels_first(name, value)
         return asarray(value)
     raise errors.TypeError(f"{name}: the image is {in_words(value)}, expected a tensor [..., channels, height, width]")
+
+
+def _expect_channels_first(name, array):
+    """Images of other libraries are often [height, width, channels], which would be taken as many channels."""
+    if array.ndim == 3 and array.shape[-1] in (1, 3, 4) and array.shape[0] > 4:
+        raise errors.ShapeError.with_hint(f"{name}: the image is {list(array.shape)}, expected [..., channels, height, width]",
+                                          "ToImage before it, for an array [height, width, channels]")
 
 
 def pixels_from(name, value):
