@@ -173,6 +173,7 @@ WITH_SEARCH = {
     "lbfgs, rate": lambda m: m.lbfgs(0.1, memory_size=3, scale_init_precond=False, linesearch=None),
     "scale_by_lbfgs": lambda m: m.chain(m.scale_by_lbfgs(4), m.scale(-0.3)),
     "scale_by_zoom_linesearch": lambda m: m.chain(m.sgd(1.0), m.scale_by_zoom_linesearch(15)),
+    "scale_by_zoom_linesearch, flat": lambda m: m.chain(m.sgd(8.0), m.scale_by_zoom_linesearch(15, curv_rtol=0.001)),  # by minima of cubics
     "scale_by_zoom_linesearch, bounded": lambda m: m.chain(m.adam(0.1), m.scale_by_zoom_linesearch(15, max_learning_rate=3.0, curv_rtol=0.1)),
     "scale_by_backtracking_linesearch": lambda m: m.chain(m.sgd(1.0), m.scale_by_backtracking_linesearch(15)),
     "scale_by_backtracking_linesearch, stored": lambda m: m.chain(m.adam(0.3), m.scale_by_backtracking_linesearch(
