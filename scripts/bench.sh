@@ -32,6 +32,10 @@ if (($# == 0)); then
     "$python" bench/data/files.py
   PYTHONPATH=build/bench/python step 'Loaders, compared with PyTorch' \
     "$python" bench/data/loaders.py
+  PYTHONPATH=build/bench/python step 'Images from files, compared with PyTorch and torchvision' \
+    "$python" bench/data/images.py
+  PYTHONPATH=build/bench/python step 'A training step of ViT-base with images from files' \
+    "$python" bench/data/images.py --train
   PYTHONPATH=build/bench/python step 'Transforms of images, compared with torchvision' \
     "$python" bench/data/transforms_bench.py
   PYTHONPATH=build/bench/python step 'Tokenizers, compared with Hugging Face' \
