@@ -39,6 +39,7 @@
 #include "plait/cpu/cpu_level.h"
 #include "plait/data/array_files.h"
 #include "plait/data/collate.h"
+#include "plait/data/constant_array.h"
 #include "plait/data/dataset.h"
 #include "plait/data/epoch_plan.h"
 #include "plait/data/loader.h"

@@ -101,7 +101,7 @@ ROOMS = [
         "base": ["optimizers", "train_state", "state", "tied"], "transforms": ["state"]}),
     PythonRoom("python/optimizers", ["transformations", "optimizers", "torch"], 240, "", {
         "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
-        "transformations": ["transformations", "optax"]}),
+        "transformations": ["transformations", "optax"], "train_state": ["train_state"]}),
 ]
 
 

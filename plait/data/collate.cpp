@@ -19,6 +19,16 @@ std::span<const int64_t> without_first(const Sizes& sizes) {
   return std::span<const int64_t>(sizes).subspan(1);
 }
 
+// Other values would be rounded or cut to the range of the dtype without a word.
+void expect_fits(DType dtype, double padding_value) {
+  const DTypeKind kind = kind_of(dtype);
+  if (kind != DTypeKind::integer && kind != DTypeKind::boolean) return;
+  const Array as_element = Array::filled(dtype, {}, Element::of(padding_value));
+  if (as_element.converted(DType::f64).element().number.real() == padding_value) return;
+  throw ValueError("padding_value is {}, which is no {}", padding_value, name_of(dtype))
+      .at(Location::of_caller());
+}
+
 }  // namespace
 
 RowBuffer::RowBuffer(const Array& like, int64_t rows)
@@ -58,10 +68,10 @@ void refuse_no_samples() { throw ValueError("a batch of 0 samples has no sizes")
 Tensor pad_sequence(std::span<const Tensor> sequences, const PadSequenceOptions& options) {
   const Call call("pad_sequence", sequences);
   if (sequences.empty()) throw ValueError("there are no sequences").at(Location::of_caller());
-  const Array& first = sequences[0].array();
+  const Array& first = constant_array("pad_sequence", sequences[0]);
   int64_t length = 0;
   for (const Tensor& each : sequences) {
-    const Array& array = each.array();
+    const Array& array = constant_array("pad_sequence", each);
     if (array.rank() == 0 || array.dtype() != first.dtype() || array.rank() != first.rank() ||
         !std::ranges::equal(without_first(array.sizes()), without_first(first.sizes()))) {
       throw ShapeError("{} does not fit {}: the sequences may differ in their first size only",
@@ -70,6 +80,7 @@ Tensor pad_sequence(std::span<const Tensor> sequences, const PadSequenceOptions&
     }
     length = std::max(length, array.sizes()[0]);
   }
+  expect_fits(first.dtype(), options.padding_value);
   const auto count = static_cast<int64_t>(sequences.size());
   Sizes sizes = options.batch_first ? Sizes{count, length} : Sizes{length, count};
   for (const int64_t size : without_first(first.sizes())) sizes.push_back(size);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plait/core/trees/tree.h"
+#include "plait/data/constant_array.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::data {
@@ -41,7 +42,7 @@ class BatchBuilder {
     if (!like_) begin(sample);
     size_t next = 0;
     const TreeKey key = key_of<Tensor>(sample, [&](const Tensor& leaf) {
-      if (next < buffers_.size()) arrays_[next] = &leaf.array();
+      if (next < buffers_.size()) arrays_[next] = &constant_array("a batch", leaf);
       ++next;
     });
     expect_same_structure(key_, key);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/data/constant_array.h"
 #include "plait/data/permutation.h"
 
 namespace plait::data {
@@ -32,12 +33,12 @@ int64_t row_count(const Tensor& tensor) {
 }
 
 Tensor row_of(const Tensor& tensor, int64_t index) {
-  const Array& array = tensor.array();
+  const Array& array = constant_array("a row of a dataset", tensor);
   return Tensor(array.view(array.layout().picked(0, index)));
 }
 
 Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
-  const Array& array = tensor.array();
+  const Array& array = constant_array("rows of a dataset", tensor);
   Sizes sizes = array.sizes();
   const int64_t size = row_count(tensor);
   for (const int64_t index : indices) expect_index(index, size);

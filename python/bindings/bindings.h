@@ -167,7 +167,10 @@ nb::object to_python(Dim dim);
 Shape shape_from(nb::handle object);  // a size or a sequence of sizes
 nb::tuple to_python(const Shape& shape);
 nb::str text_to_python(std::string_view text);  // ParseError if it is not UTF-8
-Axes axes_from(nb::handle object);              // None means all axes
+// str(object) in UTF-8: all of it, also after a zero byte. A lone surrogate, for which
+// nb::str::c_str() is nullptr, becomes an escape.
+std::string utf8_of(nb::handle object);
+Axes axes_from(nb::handle object);  // None means all axes
 std::vector<int64_t> integers_from(nb::handle object);
 // An undefined tensor becomes None.
 nb::object to_python(const Tensor& tensor);

@@ -26,7 +26,18 @@ TEST(Json, IsReadAndWritten) {
   EXPECT_EQ(Json::parse(" \t\r\n[ ] ").text(), "[]");
 }
 
-TEST(Json, NumbersBeyondIntegersAreFloats) {
+TEST(Json, IntegersOfMoreThan64BitsKeepTheirDigits) {
+  const std::string id = "18446744073709551615";
+  const Json json = Json::parse("[" + id + ",-" + id + "]");
+  EXPECT_EQ(json.as<Json::List>("")[0].as<Json::BigInteger>("").digits, id);
+  EXPECT_EQ(json.text(), "[" + id + ",-" + id + "]");
+  EXPECT_EQ(json.as<Json::List>("")[1].number(""), -18446744073709551616.);
+  expect_contains(message_of<ParseError>([&] { Json::parse(id).as<int64_t>("it"); }),
+                  {"it is an integer of more than 64 bits, expected an integer"});
+  expect_contains(error_of(std::string(400, '9')), {"exceeds the range"});
+}
+
+TEST(Json, Numbers) {
   EXPECT_EQ(Json::parse("9223372036854775807").as<int64_t>("it"), INT64_MAX);
   EXPECT_EQ(Json::parse("9223372036854775808").number("it"), 9223372036854775808.);
   expect_contains(message_of<ParseError>([] { Json::parse("-0").as<int64_t>("it"); }),

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/data/constant_array.h"
 #include "plait/data/inside/transforms/image_kernels.h"
 #include "plait/data/inside/transforms/image_view.h"
 #include "plait/data/transforms/image_functions.h"
@@ -133,7 +134,7 @@ Array floats_of_integers(const Array& from, DType dtype) {
 }  // namespace
 
 Tensor to_dtype(const Tensor& image, DType dtype, bool scale) {
-  const Array& array = image.array();
+  const Array& array = constant_array("to_dtype", image);
   const bool from_integer = has_integers(array.dtype()), to_integer = has_integers(dtype);
   if ((!from_integer && !has_floats(array.dtype())) || (!to_integer && !has_floats(dtype))) {
     throw TypeError("to_dtype: {}{} as {}, expected integers or floats", name_of(array.dtype()),
@@ -188,7 +189,7 @@ Tensor scaled_and_normalized(const Tensor& image, std::span<const double> mean,
 }
 
 Tensor to_image(const Tensor& pixels) {
-  const Array& array = pixels.array();
+  const Array& array = constant_array("to_image", pixels);
   if (array.rank() == 2) return Tensor(array.view(array.layout().expanded(0)));
   if (array.rank() == 3) {
     return Tensor(array.view(array.layout().permuted(std::vector<int64_t>{2, 0, 1})));

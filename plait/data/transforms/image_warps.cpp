@@ -296,7 +296,8 @@ Tensor rotate(const Tensor& image, double angle, const WarpOptions& options, boo
   if (!std::isfinite(angle)) throw ValueError("rotate: the angle is {}", angle);
   angle = std::fmod(angle, 360);
   if (angle < 0) angle += 360;
-  if (view.is_empty() || (angle == 0 && !options.center)) return image;
+  const bool has_pixels = view.height > 0 && view.width > 0;  // a batch of no images may be turned
+  if (!has_pixels || (angle == 0 && !options.center)) return image;
   if (!options.center && std::fmod(angle, 90) == 0 &&
       (angle == 180 || expand || view.width == view.height)) {
     return turned(view.array, static_cast<int>(angle / 90));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/data/constant_array.h"
 #include "plait/data/inside/transforms/image_view.h"
 
 namespace plait::data::transforms {
@@ -25,7 +26,7 @@ void expect_mixing(std::string_view name, double alpha, std::optional<int64_t> c
 
 Batch batch_of(std::string_view name, const Tensor& images, const Tensor& labels,
                std::optional<int64_t> classes) {
-  Batch batch{view_of(name, images), labels.array()};
+  Batch batch{view_of(name, images), constant_array(name, labels)};
   const Sizes &sizes = batch.images.array.sizes(), &of_labels = batch.labels.sizes();
   if (sizes.size() != 4) {
     throw ShapeError("{}: the images are {}, expected [batch, channels, height, width]", name,

@@ -39,7 +39,7 @@ class JsonReader {
   Json object();
   Json list();
   Json number();
-  Json real(std::string_view text) const;
+  double real(std::string_view text) const;
   void skip_digits();
   std::string string();
   void append_escaped(std::string& out);
@@ -160,7 +160,7 @@ void JsonReader::skip_digits() {
   while (is_digit(next())) ++position_;
 }
 
-// Integers beyond 64 bits are floats, and so is -0: there is no such integer.
+// -0 is a float: there is no such integer.
 Json JsonReader::number() {
   const size_t begin = position_;
   if (next() == '-') ++position_;
@@ -183,19 +183,21 @@ Json JsonReader::number() {
   const std::string_view text = text_.substr(begin, position_ - begin);
   int64_t integer = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  if (is_integer && error == std::errc() && text != "-0") return Json(integer);
-  return real(text);
+  if (!is_integer || text == "-0") return Json(real(text));
+  if (error == std::errc()) return Json(integer);
+  real(text);  // fails if it exceeds f64, too
+  return Json(Json::BigInteger{std::string(text)});
 }
 
-Json JsonReader::real(std::string_view text) const {
+double JsonReader::real(std::string_view text) const {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc()) return Json(number);
+  if (error == std::errc()) return number;
   // Out of range: too small, which is 0, or too large. std::strtod would depend on the locale.
   static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
   number = ::strtod_l(std::string(text).c_str(), nullptr, plain);
   if (!std::isfinite(number)) fail("a number that exceeds the range of f64");
-  return Json(number);
+  return number;
 }
 
 std::string JsonReader::string() {
@@ -261,11 +263,19 @@ constexpr std::string_view kTypeName<int64_t> = "an integer";
 template <>
 constexpr std::string_view kTypeName<double> = "a number";
 template <>
+constexpr std::string_view kTypeName<Json::BigInteger> = "an integer of more than 64 bits";
+template <>
 constexpr std::string_view kTypeName<std::string> = "a string";
 template <>
 constexpr std::string_view kTypeName<Json::List> = "a list";
 template <>
 constexpr std::string_view kTypeName<Json::Object> = "an object";
+
+double rounded(const std::string& digits) {
+  double number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
 
 std::string_view type_of(const Json::Value& value) {
   return std::visit([]<class T>(const T&) { return kTypeName<T>; }, value);
@@ -278,6 +288,7 @@ struct Printer {
   void operator()(bool value) const { out += value ? "true" : "false"; }
   void operator()(int64_t value) const { print_number(out, value); }
   void operator()(double value) const { out += fmt::format("{}", value); }
+  void operator()(const Json::BigInteger& value) const { out += value.digits; }
   void operator()(const std::string& value) const { out += json_string(value); }
   void operator()(const Json::List& list) const {
     char before = '[';
@@ -322,6 +333,7 @@ const T& Json::as(std::string_view what) const {
 }
 template const bool& Json::as<bool>(std::string_view) const;
 template const int64_t& Json::as<int64_t>(std::string_view) const;
+template const Json::BigInteger& Json::as<Json::BigInteger>(std::string_view) const;
 template const std::string& Json::as<std::string>(std::string_view) const;
 template const Json::List& Json::as<Json::List>(std::string_view) const;
 template const Json::Object& Json::as<Json::Object>(std::string_view) const;
@@ -329,6 +341,7 @@ template const Json::Object& Json::as<Json::Object>(std::string_view) const;
 double Json::number(std::string_view what) const {
   if (const int64_t* whole = std::get_if<int64_t>(&value_)) return static_cast<double>(*whole);
   if (const double* value = std::get_if<double>(&value_)) return *value;
+  if (const auto* big = std::get_if<BigInteger>(&value_)) return rounded(big->digits);
   throw ParseError("{} is {}, expected a number", what, type_of(value_));
 }
 

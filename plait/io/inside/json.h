@@ -15,7 +15,14 @@ class Json {
  public:
   using List = std::vector<Json>;
   using Object = std::vector<std::pair<std::string, Json>>;
-  using Value = std::variant<std::nullptr_t, bool, int64_t, double, std::string, List, Object>;
+  // An integer of more than 64 bits, which f64 would round.
+  struct BigInteger {
+    std::string digits;
+
+    friend bool operator==(const BigInteger&, const BigInteger&) = default;
+  };
+  using Value =
+      std::variant<std::nullptr_t, bool, int64_t, double, std::string, List, Object, BigInteger>;
 
   Json(Value value = nullptr) : value_(std::move(value)) {}
 
@@ -30,8 +37,8 @@ class Json {
     return std::holds_alternative<T>(value_);
   }
 
-  // The value of this type: bool, int64_t, std::string, List or Object. The ParseError otherwise
-  // says that `what`, "vocab_size" for example, is something else.
+  // The value of this type: bool, int64_t, BigInteger, std::string, List or Object. The ParseError
+  // otherwise says that `what`, "vocab_size" for example, is something else.
   template <class T>
   const T& as(std::string_view what) const;
   double number(std::string_view what) const;  // also of an integer

@@ -62,7 +62,7 @@ std::string full_class_name_of(nb::handle object) {
   const std::string name = class_name_of(object);
   const nb::object module = nb::getattr(object.type(), "__module__", nb::none());
   if (!nb::isinstance<nb::str>(module) || name.find('.') != std::string::npos) return name;
-  const std::string path = nb::str(module).c_str();
+  const std::string path = utf8_of(module);
   if (path == "builtins" || path == "__main__") return name;
   return path.substr(0, path.find('.')) + "." + name;
 }
@@ -76,7 +76,7 @@ int64_t integer_from(nb::handle object) {
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
   if (overflow != 0) {
-    throw ValueError("{} does not fit into 64 bits", nb::str(object).c_str())
+    throw ValueError("{} does not fit into 64 bits", utf8_of(object))
         .hint("make it a tensor of u64: plait.asarray(number, plait.u64)");
   }
   return value;
@@ -94,7 +94,7 @@ nb::object numpy_array(nb::handle given) {
     return nb::module_::import_("numpy").attr("asarray")(given);
   } catch (const nb::python_error& error) {
     if (!error.matches(PyExc_ValueError)) throw;
-    throw ValueError("{}", nb::str(error.value()).c_str()).at(Location::of_caller());
+    throw ValueError("{}", utf8_of(error.value())).at(Location::of_caller());
   }
 }
 
@@ -192,7 +192,7 @@ void PythonOperand::set_integer(nb::handle integer) {
   const uint64_t large = PyLong_AsUnsignedLongLong(integer.ptr());
   if (PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    throw ValueError("{} does not fit into 64 bits", nb::str(integer).c_str());
+    throw ValueError("{} does not fit into 64 bits", utf8_of(integer));
   }
   tensor_ = Tensor(Array::of(large));
 }
@@ -267,6 +267,19 @@ std::vector<int64_t> integers_from(nb::handle object) {
 nb::str text_to_python(std::string_view text) {
   if (!is_valid_utf8(text)) throw ParseError("the text {} is not UTF-8", in_quotes(text));
   return nb::str(text.data(), text.size());
+}
+
+std::string utf8_of(nb::handle object) {
+  const nb::str text(object);
+  Py_ssize_t size = 0;
+  if (const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
+    return {bytes, static_cast<size_t>(size)};
+  }
+  PyErr_Clear();
+  const nb::object bytes =
+      nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes.is_valid()) nb::raise_python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
 }
 
 nb::object to_python(const Tensor& tensor) { return tensor ? nb::cast(tensor) : nb::none(); }

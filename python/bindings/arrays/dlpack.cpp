@@ -159,7 +159,7 @@ nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version
                       nb::handle copy) {
   if (!stream.is_none()) {
     throw ValueError("__dlpack__: host memory has no stream, but {} is given",
-                     nb::repr(stream).c_str());
+                     utf8_of(nb::repr(stream)));
   }
   if (is_followed(x)) {
     refuse_buffer(
@@ -168,7 +168,7 @@ nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version
   }
   if (!device.is_none() && nb::cast<int64_t>(device[nb::int_(0)]) != kDlCpu) {
     refuse_buffer(
-        fmt::format("a tensor is in host memory, not on device {}", nb::repr(device).c_str()));
+        fmt::format("a tensor is in host memory, not on device {}", utf8_of(nb::repr(device))));
   }
   const bool is_new = !max_version.is_none() && nb::cast<int64_t>(max_version[nb::int_(0)]) >= 1;
   const bool copies = copy.ptr() == Py_True;
@@ -305,7 +305,7 @@ Tensor from_capsule(nb::handle capsule, bool may_copy) {
   if (PyCapsule_IsValid(raw, kUnversioned) != 0) {
     return take_over<DlManaged>(raw, kUnversioned, "used_dltensor", may_copy);
   }
-  throw TypeError("from_dlpack: {} is not an unused DLPack capsule", nb::repr(capsule).c_str());
+  throw TypeError("from_dlpack: {} is not an unused DLPack capsule", utf8_of(nb::repr(capsule)));
 }
 
 }  // namespace

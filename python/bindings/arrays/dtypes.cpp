@@ -22,7 +22,7 @@ namespace {
 std::optional<std::string> name_in_torch(nb::handle object) {
   const nb::handle type = object.type();
   if (!nb::str("torch").equal(type.attr("__module__"))) return std::nullopt;
-  const std::string name = nb::str(object).c_str();
+  const std::string name = utf8_of(object);
   constexpr std::string_view kModule = "torch.";
   return name.starts_with(kModule) ? name.substr(kModule.size()) : name;
 }
@@ -32,7 +32,7 @@ nb::object numpy_dtype_of(nb::handle object) {
     return nb::module_::import_("numpy").attr("dtype")(object);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    throw TypeError("{} is not a dtype", nb::repr(object).c_str());
+    throw TypeError("{} is not a dtype", utf8_of(nb::repr(object)));
   }
 }
 
@@ -41,7 +41,7 @@ nb::object numpy_dtype_of(nb::handle object) {
 DType dtype_from(nb::handle object) {
   if (nb::isinstance<PythonDType>(object)) return nb::cast<PythonDType>(object).dtype;
   if (nb::isinstance<nb::str>(object)) {
-    const std::string name = nb::str(object).c_str();
+    const std::string name = utf8_of(object);
     if (const auto dtype = parse_dtype_or_alias(name)) return *dtype;
     refuse_dtype(name);
   }
@@ -54,7 +54,7 @@ DType dtype_from(nb::handle object) {
     refuse_dtype("torch." + *torch);
   }
   const nb::object numpy = numpy_dtype_of(object);
-  const std::string name = nb::str(numpy.attr("name")).c_str();
+  const std::string name = utf8_of(numpy.attr("name"));
   if (const auto dtype = parse_dtype_or_alias(name)) return *dtype;
   if (nb::len(numpy) == 1 && nb::cast<size_t>(numpy.attr("itemsize")) == sizeof(KeyBits) &&
       nb::str(numpy.attr("names")[nb::int_(0)]).equal(nb::str("key"))) {

@@ -42,7 +42,7 @@ Index number_from(nb::handle object) {
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
   if (overflow != 0 || value > kFar || value < -kFar) {
-    throw IndexError("index: {} is out of range for any axis", nb::str(object).c_str());
+    throw IndexError("index: {} is out of range for any axis", utf8_of(object));
   }
   return Dim(value);
 }

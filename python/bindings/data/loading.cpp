@@ -18,6 +18,7 @@
 #include "plait/data/sampler.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/files/files.h"
 
 namespace plait::python {
 namespace loading {
@@ -219,17 +220,20 @@ void bind_batches(nb::module_& module) {
 }
 
 void bind_files(nb::module_& module) {
-  module.def("npy_rows", [](const std::string& path) {
-    return computed([&] { return npy_dataset(path).tree(); });
+  module.def("npy_rows", [](const nb::bytes& path) {
+    const std::string file = path_from(path);
+    return computed([&] { return npy_dataset(file).tree(); });
   });
-  module.def("npz_rows", [](const std::string& path) {
-    const auto tensors = computed([&] { return npz_dataset(path).tree(); });
+  module.def("npz_rows", [](const nb::bytes& path) {
+    const std::string file = path_from(path);
+    const auto tensors = computed([&] { return npz_dataset(file).tree(); });
     nb::dict named;
-    for (const auto& [name, tensor] : tensors) named[name.c_str()] = to_python(tensor);
+    for (const auto& [name, tensor] : tensors) named[text_to_python(name)] = to_python(tensor);
     return named;
   });
-  module.def("idx_rows", [](const std::string& path) {
-    return computed([&] { return idx_dataset(path).tree(); });
+  module.def("idx_rows", [](const nb::bytes& path) {
+    const std::string file = path_from(path);
+    return computed([&] { return idx_dataset(file).tree(); });
   });
 }
 

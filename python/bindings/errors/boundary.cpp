@@ -74,12 +74,12 @@ std::string unknown_keyword() {
   const nb::object text = value == nullptr ? nb::object() : nb::steal(PyObject_Str(value));
   PyErr_Restore(type, value, traceback);
   if (type != PyExc_TypeError || traceback != nullptr || !text.is_valid()) return {};
-  const std::string_view said = PyUnicode_AsUTF8(text.ptr());
+  const std::string said = utf8_of(text);
   constexpr std::string_view kUnexpected = "() got an unexpected keyword argument '";
   const size_t at = said.find(kUnexpected);
   if (at == std::string_view::npos) return {};
-  const std::string_view name = said.substr(at + kUnexpected.size());
-  return std::string(name.substr(0, name.find('\'')));
+  const std::string name = said.substr(at + kUnexpected.size());
+  return name.substr(0, name.find('\''));
 }
 
 nb::list names_of_parameters(nb::handle function) {
@@ -98,7 +98,7 @@ PyObject* entered_by_other_name(nb::handle function, const std::string& keyword,
   };
   const std::string meant(name_meant(keyword, is_own));
   if (meant.empty()) {
-    throw no_argument(nb::str(nb::object(function.attr("__name__"))).c_str(), keyword, own)
+    throw no_argument(utf8_of(nb::object(function.attr("__name__"))), keyword, own)
         .at(Location::of_caller());
   }
   nb::list renamed;
@@ -142,7 +142,7 @@ PyObject* wrapped_function(PyObject* self, void*) { return Py_NewRef(boundary_of
 PyObject* module_name(PyObject* self, void*) {
   PyObject* module = PyObject_GetAttrString(boundary_of(self).function, "__module__");
   if (module == nullptr || !PyUnicode_Check(module)) return module;
-  if (!std::string_view(PyUnicode_AsUTF8(module)).starts_with("plait.")) return module;
+  if (!utf8_of(module).starts_with("plait.")) return module;
   Py_DECREF(module);
   return PyUnicode_FromString("plait");
 }
@@ -153,7 +153,7 @@ PyObject* doc(PyObject* self, void*) {
     const nb::object own = function.attr("__doc__");
     const nb::object name = function.attr("__qualname__");  // a method has no example of a function
     if (own.is_none() || !module.equal(nb::str("plait"))) return nb::object(own).release().ptr();
-    return with_example(own, module, nb::str(name).c_str()).release().ptr();
+    return with_example(own, module, utf8_of(name).c_str()).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;

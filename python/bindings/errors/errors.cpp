@@ -161,7 +161,7 @@ void rethrow_error(const nb::python_error& error) {
     const auto kind = static_cast<ErrorKind>(i);
     if (!error.matches(class_of(kind))) continue;
     const auto message = nb::cast<std::string>(error.value().attr("message"));
-    throw RaisedError(kind, message.empty() ? nb::str(error.value()).c_str() : message, error);
+    throw RaisedError(kind, message.empty() ? utf8_of(error.value()) : message, error);
   }
 }
 

@@ -49,7 +49,7 @@ void read(nb::handle given, Rest& value) {
 
 void read(nb::handle given, Device&) {
   if (given.is_none() || nb::str(given).equal(nb::str("cpu"))) return;
-  throw DeviceError("unknown device '{}'; the only device is 'cpu'", nb::str(given).c_str());
+  throw DeviceError("unknown device '{}'; the only device is 'cpu'", utf8_of(given));
 }
 
 void read(nb::handle given, PythonOperand& value) { value = PythonOperand(given); }
@@ -78,7 +78,7 @@ void read(nb::handle given, uint64_t& value) {
   value = PyLong_AsUnsignedLongLong(integer.ptr());
   if (PyErr_Occurred() == nullptr) return;
   PyErr_Clear();
-  throw ValueError("{} is out of the range from 0 to 2^64 - 1", nb::str(given).c_str());
+  throw ValueError("{} is out of the range from 0 to 2^64 - 1", utf8_of(given));
 }
 
 void read(nb::handle given, double& value) {
@@ -94,7 +94,7 @@ void read(nb::handle given, std::string& value) {
   if (!nb::isinstance<nb::str>(given)) {
     throw TypeError("expected a string, not {}", class_name_of(given));
   }
-  value = nb::str(given).c_str();
+  value = utf8_of(given);
 }
 
 void read(nb::handle given, Dim& value) { value = dim_from(given); }
@@ -111,7 +111,7 @@ void read(nb::handle given, PerDimension& value) { value = PerDimension(integers
 
 void read(nb::handle given, PadWidth& value) {
   if (!is_sequence(given) || nb::len(given) != 2) {
-    throw TypeError("expected a pair (before, after), not {}", nb::repr(given).c_str());
+    throw TypeError("expected a pair (before, after), not {}", utf8_of(nb::repr(given)));
   }
   value = {dim_from(given[nb::int_(0)]), dim_from(given[nb::int_(1)])};
 }
@@ -119,7 +119,7 @@ void read(nb::handle given, PadWidth& value) {
 // A string, a number for all dimensions or one for each, or a pair for each.
 void read(nb::handle given, Padding& value) {
   if (nb::isinstance<nb::str>(given)) {
-    value = Padding(nb::str(given).c_str());
+    value = Padding(utf8_of(given));
   } else if (is_sequence(given) && nb::len(given) != 0 && is_sequence(given[nb::int_(0)])) {
     std::vector<PadWidth> widths;
     read(given, widths);

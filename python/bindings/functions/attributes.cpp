@@ -27,7 +27,7 @@ std::string text_of(nb::handle value, Strings strings) {
     return std::string(name_of(nb::cast<PythonDType>(value).dtype));
   }
   if (nb::isinstance<nb::str>(value)) {
-    const std::string given = nb::str(value).c_str();
+    const std::string given = utf8_of(value);
     if (strings == Strings::bare) return given;
     std::string text;
     print_quoted(text, given);
@@ -37,9 +37,9 @@ std::string text_of(nb::handle value, Strings strings) {
     return text_of_list(value, strings);
   }
   if (PyIndex_Check(value.ptr())) {
-    return nb::str(nb::steal(PyNumber_Index(value.ptr()))).c_str();
+    return utf8_of(nb::steal(PyNumber_Index(value.ptr())));
   }
-  return nb::str(nb::repr(value)).c_str();
+  return utf8_of(nb::repr(value));
 }
 
 void read_field(const ir::AttributeField& field, std::string_view text, void* attributes) {
@@ -61,7 +61,7 @@ std::string readable_text(const ir::Primitive& primitive, const ir::AttributeFie
     } catch (const ParseError& error) {
       if (strings == Strings::quoted) continue;
       throw TypeError("{}: the attribute {} cannot be {}: {}", primitive.name, field.name,
-                      nb::str(nb::repr(value)).c_str(), error.message())
+                      utf8_of(nb::repr(value)), error.message())
           .at(Location::of_caller());
     }
   }
@@ -84,7 +84,7 @@ ir::Attributes attributes_from(const ir::Primitive& primitive, const nb::kwargs&
   const ir::AttributeSchema* schema = primitive.attributes;
   std::string text;
   for (const auto& [key, value] : given) {
-    const std::string name = nb::str(key).c_str();
+    const std::string name = utf8_of(key);
     const ir::AttributeField* field = schema ? schema->find(name) : nullptr;
     if (field == nullptr) {
       throw TypeError("{}: unknown attribute {}; the attributes are: {}", primitive.name, name,

@@ -58,7 +58,8 @@ size_t place_of(const Parameters& parameters, PyObject* name) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (PyUnicode_Compare(parameters[i].key.ptr(), name) == 0) return i;
   }
-  const std::string_view meant = name_meant(PyUnicode_AsUTF8(name), [&](std::string_view each) {
+  const std::string given = utf8_of(name);
+  const std::string_view meant = name_meant(given, [&](std::string_view each) {
     return std::ranges::find(parameters, each, &Parameter::name) != parameters.end();
   });
   const auto found = std::ranges::find(parameters, meant, &Parameter::name);
@@ -139,7 +140,7 @@ std::string shown_call(const Overload& overload) {
     if (overload.rest == i) text += '*';
     if (i == overload.positional && !overload.rest) text += "*, ";
     text += each.name;
-    if (each.standard.is_valid()) text += fmt::format("={}", nb::repr(each.standard).c_str());
+    if (each.standard.is_valid()) text += fmt::format("={}", utf8_of(nb::repr(each.standard)));
   }
   return text + ')';
 }
@@ -165,7 +166,7 @@ std::string shown_call(const Overload& overload) {
   if (overload.rest) is_given[places] = true;
   for (size_t i = 0; i < call.named(); ++i) {
     const size_t place = place_of(parameters, call.name(i));
-    const std::string name = nb::str(nb::handle(call.name(i))).c_str();
+    const std::string name = utf8_of(nb::handle(call.name(i)));
     if (place == parameters.size()) {
       nb::list names;
       for (const Parameter& each : parameters) names.append(each.key);
@@ -193,7 +194,7 @@ void expect_meaning(const Overload& overload, const CallOfPython& call, const Va
     if (each.name == other.unless && !values[i].is(each.standard)) return;
   }
   for (size_t i = 0; i < call.named(); ++i) {
-    const std::string name = nb::str(nb::handle(call.name(i))).c_str();
+    const std::string name = utf8_of(nb::handle(call.name(i)));
     if (!is_word_of_pytorch(name)) continue;
     throw TypeError("{}: '{}' is PyTorch's name, whose {} returns something else", overload.name,
                     name, overload.name)
@@ -208,7 +209,7 @@ void expect_shape_first(const Overload& overload, const CallOfPython& call) {
   PyObject* second = call.given[1];
   if (PyLong_Check(second) == 0 && PyFloat_Check(second) == 0) return;
   throw TypeError("{}: expected a shape, not {} followed by {}", overload.name,
-                  nb::repr(call.given[0]).c_str(), nb::repr(second).c_str())
+                  utf8_of(nb::repr(call.given[0])), utf8_of(nb::repr(second)))
       .at(Location::of_caller())
       .hint(fmt::format("the shape is the first argument, a tuple: plait.random.{}((3,), 0, 1)",
                         overload.name));
@@ -445,8 +446,8 @@ nb::object with_example(nb::object text, nb::handle module, const char* name) {
 
 std::string nearest_name(const std::string& name, nb::handle names) {
   const nb::object near =
-      nb::module_::import_("plait.inside.help.names").attr("nearest")(name.c_str(), names);
-  return near.is_none() ? std::string() : std::string(nb::str(near).c_str());
+      nb::module_::import_("plait.inside.help.names").attr("nearest")(text_to_python(name), names);
+  return near.is_none() ? std::string() : utf8_of(near);
 }
 
 void add_overload(nb::module_& module, Overload overload) {
@@ -474,7 +475,7 @@ namespace {
 nb::object method_of(nb::handle function, const std::string& name, std::optional<size_t> by_place,
                      std::optional<std::string> why) {
   if (Py_TYPE(function.ptr()) != function_type()) {
-    throw TypeError("_method: {} is not a function of a table", nb::repr(function).c_str());
+    throw TypeError("_method: {} is not a function of a table", utf8_of(nb::repr(function)));
   }
   const auto kept = [](const std::string& text) { return (new std::string(text))->c_str(); };
   FunctionObject& made = new_function(method_type(), nb::str("plait"));

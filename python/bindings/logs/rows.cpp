@@ -18,6 +18,10 @@ nb::object python_value(const Json& json) {
   if (json.holds<bool>()) return nb::bool_(json.as<bool>(""));
   if (json.holds<int64_t>()) return nb::int_(json.as<int64_t>(""));
   if (json.holds<double>()) return nb::float_(json.number(""));
+  if (json.holds<Json::BigInteger>()) {
+    const std::string& digits = json.as<Json::BigInteger>("").digits;
+    return nb::steal(PyLong_FromString(digits.c_str(), nullptr, 10));
+  }
   if (json.holds<std::string>()) return text_object(json.as<std::string>(""));
   if (json.holds<Json::List>()) {
     nb::list result;
@@ -52,8 +56,8 @@ CsvOptions csv_options(const std::string& separator, const std::string& quote, b
                      .has_header = has_header,
                      .names = names};
   for (const auto& [column, type] : types) {
-    const auto name = nb::cast<std::string>(column);
-    options.types[name] = csv_type_from(name, nb::cast<std::string>(type));
+    const std::string name = utf8_of(column);
+    options.types[name] = csv_type_from(name, utf8_of(type));
   }
   if (missing) options.missing = *missing;
   return options;

@@ -6,6 +6,7 @@
 #include "plait/text/training.h"
 #include "plait/text/vocabulary_parts.h"
 
+#include "python/bindings/files/files.h"
 #include "python/bindings/text/text_arguments.h"
 
 namespace plait::python {
@@ -234,8 +235,9 @@ void bind_tokenizer_class(nb::module_& module) {
   nb::class_<Tokenizer>(module, "_Tokenizer")
       .def_static(
           "load",
-          [](const std::string& path, bool lowercase) {
-            return computed([&] { return Tokenizer::load(path, {.lowercase = lowercase}); });
+          [](const nb::bytes& path, bool lowercase) {
+            const std::string file = path_from(path);
+            return computed([&] { return Tokenizer::load(file, {.lowercase = lowercase}); });
           })
       .def_static(
           "parse",
@@ -248,8 +250,11 @@ void bind_tokenizer_class(nb::module_& module) {
            [](const Tokenizer& tokenizer, bool pretty) {
              return text_to_python(computed([&] { return tokenizer.json(pretty); }));
            })
-      .def("save", [](const Tokenizer& tokenizer, const std::string& path,
-                      bool pretty) { computed([&] { tokenizer.save(path, pretty); }); })
+      .def("save",
+           [](const Tokenizer& tokenizer, const nb::bytes& path, bool pretty) {
+             const std::string file = path_from(path);
+             computed([&] { tokenizer.save(file, pretty); });
+           })
       .def("encode", encode, nb::arg("text"), nb::arg("pair").none(), nb::arg("special"),
            nb::arg("split"), nb::arg("bytes"))
       .def("encode_batch", encode_batch, nb::arg("texts"), nb::arg("pairs").none(),

@@ -46,7 +46,7 @@ namespace {
 
 std::string text_of_key(const Key& key) {
   const LockedPython locked;
-  return nb::cast<std::string>(nb::str(nb::handle(key.object.get())));
+  return utf8_of(nb::handle(key.object.get()));
 }
 
 // A key from (name, value) pairs.
@@ -57,8 +57,8 @@ TreeKey tree_key_of(nb::handle parts) {
   TreeKeyBuilder builder;
   builder.add(kParts, nb::len(parts));
   for (const nb::handle part : parts) {
-    const auto name = nb::str(nb::object(part[0]));
-    builder.add(StaticValue{.type = kName, .text = name.c_str()});
+    const std::string name = utf8_of(nb::object(part[0]));
+    builder.add(StaticValue{.type = kName, .text = name});
     nb::object value = part[1];
     const size_t hash = nb::hash(value);
     const Key key{held(std::move(value)), hash};
@@ -385,7 +385,7 @@ class Jit {
     const LockedPython locked;
     std::vector<std::string> paths;
     for (const nb::handle path : nb::object(call.attr("paths")())) {
-      paths.emplace_back(nb::str(path).c_str());
+      paths.emplace_back(utf8_of(path));
     }
     return paths;
   }

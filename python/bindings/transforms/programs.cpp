@@ -17,7 +17,7 @@ namespace plait::python {
 
 ir::Type type_from(nb::handle given) {
   if (nb::isinstance<Tensor>(given)) return nb::cast<Tensor>(given).type();
-  const std::string text = nb::str(given).c_str();
+  const std::string text = utf8_of(given);
   return parse_whole(text, ir::parse_type);
 }
 
@@ -35,7 +35,7 @@ PythonProgram record(const std::string& name, nb::handle function, nb::handle ty
   nb::list arguments;
   Handed handed("a function that is traced");
   for (size_t i = 0; i < nb::len(types); ++i) {
-    const std::string label = nb::str(labels[nb::int_(i)]).c_str();
+    const std::string label = utf8_of(labels[nb::int_(i)]);
     arguments.append(handed.add(trace.parameter(type_from(types[nb::int_(i)]), label)));
   }
   const nb::object results = function(arguments);

@@ -211,7 +211,7 @@ std::vector<BatchAxis> axes_from(nb::handle given) {
 }
 
 std::string name_from(nb::handle given) {
-  if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
+  if (nb::isinstance<nb::str>(given)) return utf8_of(given);
   throw TypeError("vmap: axis_name: expected a name, not {}", class_name_of(given))
       .at(Location::of_caller());
 }
@@ -235,8 +235,7 @@ void bind_vmap(nb::module_& module) {
 std::optional<Checkpoints> checkpoints_from(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Checkpoints>(object)) return nb::cast<Checkpoints>(object);
-  throw TypeError("checkpoints: expected a result of `checkpoints`, not {}",
-                  nb::cast<std::string>(nb::str(object)))
+  throw TypeError("checkpoints: expected a result of `checkpoints`, not {}", utf8_of(object))
       .at(Location::of_caller())
       .hint("pass checkpoints=plait.checkpoints(every=100)");
 }
@@ -318,7 +317,7 @@ void bind_autocast(nb::module_& module) {
         AutocastOptions options{.dtype = dtype_from(dtype)};
         const auto names = [](nb::handle given) {
           std::set<std::string> all;
-          for (const nb::handle each : given) all.insert(nb::str(each).c_str());
+          for (const nb::handle each : given) all.insert(utf8_of(each));
           return all;
         };
         if (!narrow.is_none()) options.narrow = names(narrow);

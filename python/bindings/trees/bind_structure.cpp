@@ -53,7 +53,7 @@ nb::object list_children(nb::handle value) {
 
 nb::tuple paths_of(const Structure& structure) {
   nb::list paths;
-  for (const std::string& path : structure.paths()) paths.append(nb::str(path.c_str()));
+  for (const std::string& path : structure.paths()) paths.append(text_to_python(path));
   return nb::tuple(paths);
 }
 
@@ -68,7 +68,7 @@ bool has_leaves(const Structure& structure, nb::handle tree, nb::handle leaves) 
 nb::list objects_of(const Structure& structure) {
   nb::list all;
   for (const auto& [path, value] : structure.objects()) {
-    all.append(nb::make_tuple(path.c_str(), value));
+    all.append(nb::make_tuple(text_to_python(path), value));
   }
   return all;
 }
@@ -78,8 +78,8 @@ nb::list parts_of(const Structure& structure) {
   constexpr std::array<const char*, 3> kRoles = {"leaf", "node", "constant"};
   nb::list all;
   for (const Structure::Part& each : structure.parts()) {
-    all.append(
-        nb::make_tuple(kRoles[static_cast<size_t>(each.role)], each.path.c_str(), each.object));
+    all.append(nb::make_tuple(kRoles[static_cast<size_t>(each.role)], text_to_python(each.path),
+                              each.object));
   }
   return all;
 }
@@ -116,8 +116,7 @@ void bind_class(nb::module_& module) {
       .def("__len__", &Structure::size)
       .def("__eq__", &equals)
       .def("__hash__", [](const Structure& structure) { return structure.hash(); })
-      .def("__repr__",
-           [](const Structure& structure) { return nb::str(structure.text().c_str()); });
+      .def("__repr__", [](const Structure& structure) { return text_to_python(structure.text()); });
 }
 
 }  // namespace

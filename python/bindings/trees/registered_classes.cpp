@@ -25,7 +25,7 @@ nb::tuple Registered::flattened(nb::handle value) const {
   const nb::object flat = flatten(value);
   if (!nb::isinstance<nb::tuple>(flat) || nb::len(flat) != 2) {
     throw TypeError("tree.register: flatten of {} returns {}, expected (children, static)",
-                    class_name_of(value), nb::repr(flat).c_str());
+                    class_name_of(value), utf8_of(nb::repr(flat)));
   }
   const nb::object children = flat[nb::int_(0)];
   if (PyDict_Check(children.ptr()) == 0 && !is_sequence(children)) {

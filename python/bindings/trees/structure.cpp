@@ -15,6 +15,15 @@ std::string path_below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
+// Escapes would be the same as those of another key.
+std::string name_of_key(nb::handle key) {
+  const nb::str text(key);
+  if (PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) != nullptr) return utf8_of(text);
+  PyErr_Clear();
+  throw ValueError("the key {} of a dict is not UTF-8: it has a lone surrogate",
+                   utf8_of(nb::repr(text)));
+}
+
 // True if a function of Python's keeps something besides its code: its closure or its defaults.
 bool keeps_values(PyObject* function) {
   return PyFunction_GetClosure(function) != nullptr ||
@@ -106,12 +115,12 @@ class Structure::Walk {
   std::string text() {
     const Node& node = nodes_[next_++];
     if (node.kind == Kind::leaf) return "*";
-    if (node.kind == Kind::constant) return nb::repr(node.constant).c_str();
+    if (node.kind == Kind::constant) return utf8_of(nb::repr(node.constant));
     std::string inside;
     for (size_t i = 0; i < node.count; ++i) {
       if (i > 0) inside += ", ";
       if (node.kind == Kind::dict) {
-        inside += nb::repr(node.names[i]).c_str() + std::string(": ");
+        inside += utf8_of(nb::repr(node.names[i])) + ": ";
       } else if (node.names.is_valid() && node.kind != Kind::record) {
         inside += name_of(node, i) + "=";
       }
@@ -132,7 +141,8 @@ class Structure::Walk {
     if (node.kind == Kind::registered && !node.names.is_valid()) {
       return i == 0 ? "static" : std::to_string(i - 1);
     }
-    return node.names.is_valid() ? nb::str(nb::object(node.names[i])).c_str() : std::to_string(i);
+    if (!node.names.is_valid()) return std::to_string(i);
+    return name_of_key(nb::object(node.names[i]));
   }
 
   const std::vector<Node>& nodes_;
@@ -204,7 +214,7 @@ bool Structure::equals(const Structure& other) const {
         if (&node == wanted) path = its;
       });
       throw TypeError("{} is a {}, which cannot be compared: {}", path.empty() ? "a tree" : path,
-                      class_name_of(a.constant), nb::str(error.value()).c_str())
+                      class_name_of(a.constant), utf8_of(error.value()))
           .hint("let == of that class return a bool, or use one object in both trees");
     }
   }

@@ -137,6 +137,10 @@ class Datasets(unittest.TestCase):
             self.refused(pl.ParseError, "labels", lambda: data.npy_dataset(labels))
             self.refused(pl.IoError, "none", lambda: data.npz_dataset(os.path.join(folder, "none")))
             self.refused(pl.TypeError, "the path is 3", lambda: data.idx_dataset(3))
+            other = os.path.join(os.fsencode(folder), b"\xff.npy")  # not UTF-8
+            os.rename(path, other)
+            for each in other, os.fsdecode(other):
+                self.assertEqual(len(data.npy_dataset(each)), 100_000)
 
     def test_all_are_pickled(self):
         for dataset in (data.TensorDataset(pl.arange(3)), data.Subset(range(5), [1, 2]), data.ConcatDataset([range(2), range(3)]),
@@ -233,6 +237,9 @@ class Collation(unittest.TestCase):
         x = [pl.tensor([1.0, 2.0, 3.0]), np.float32([4])]
         self.assertEqual(data.pad_sequence(x).tolist(), [[1, 4], [2, 0], [3, 0]])
         self.assertEqual(data.pad_sequence(x, True, -1, "left").tolist(), [[1, 2, 3], [-1, -1, 4]])
+        for dtype, value in (("u8", 300), ("u8", -1), ("i64", 0.5), ("i32", float("nan")), ("bool", 2)):
+            with self.assertRaisesRegex(pl.ValueError, f"which is no {dtype}"):
+                data.pad_sequence([pl.zeros(1, dtype=dtype)], padding_value=value)
         for call, text in ((lambda: data.pad_sequence([]), "no sequences"), (lambda: data.pad_sequence(x, padding_side="up"), "padding_side is 'up'"),
                            (lambda: data.pad_sequence(x, padding_value="a"), "padding_value is 'a'"), (lambda: data.pad_sequence(3), "is not a list"),
                            (lambda: data.pad_sequence([pl.ones((2, 2)), pl.ones((2, 3))]), "may differ in their first size only")):

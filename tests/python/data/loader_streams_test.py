@@ -3,6 +3,7 @@
 import itertools
 import unittest
 
+import numpy as np
 import plait as pl
 from plait.data import DataLoader
 
@@ -140,6 +141,29 @@ class Streams(unittest.TestCase):
         for wrong in 3, [3]:
             with self.assertRaisesRegex(pl.TypeError, "ChainDataset"):
                 pl.data.ChainDataset(wrong)
+
+    def test_numbers_of_a_state_are_exact_in_a_tree(self):
+        given = {"time": 1732780000.1234567, "big": 2**64 - 1, "least": -(2**63), "flag": True, "numpy": np.int64(2**62 + 1), "list": np.arange(3)}
+
+        class Stateful(pl.data.IterableDataset):
+            def __iter__(self):
+                return self
+
+            def __next__(self):
+                return 1
+
+            def state_dict(self):
+                return given
+
+            def load_state_dict(self, state):
+                self.loaded = state
+
+        dataset = Stateful()
+        loader = pl.data.DataLoader(dataset)
+        next(iter(loader))
+        loader.load_state_dict(loader.state())
+        next(iter(loader))
+        self.assertEqual(dataset.loaded, {**given, "list": [0, 1, 2]})
 
     def test_a_state_of_another_kind_is_not_a_tree(self):
         class Named:

@@ -86,6 +86,15 @@ class Batches(unittest.TestCase):
                 loader = DataLoader("abcde", 2, sampler=sampler, **options)
                 self.assertEqual((len(loader), list(loader), list(loader)), (3, [["e", "d"], ["c", "b"], ["a"]], [["e", "d"], ["c", "b"], ["a"]]))
 
+    def test_of_places_counted_from_the_end(self):
+        rows = pl.data.TensorDataset(np.arange(12).reshape(6, 2))
+        for options in {}, {"collate_fn": pl.data.default_collate}, {"num_workers": 2}:
+            self.assertEqual([b.tolist() for b, in DataLoader(rows, 2, sampler=[-1, 0], **options)], [[[10, 11], [0, 1]]])
+            with self.assertRaisesRegex(pl.IndexError, "sample 6: the index 6 is out of range"):
+                list(DataLoader(rows, 2, sampler=[6], **options))
+            with self.assertRaisesRegex(pl.TypeError, "sample 1.0: the index is 1.0, expected an integer"):
+                list(DataLoader(rows, 2, sampler=[1.0], **options))
+
     def test_of_a_batch_sampler(self):
         batches = [[1, 2], [0], [3, 4, 5], [6]]
         for options in WORKERS:

@@ -242,6 +242,38 @@ class Workers(unittest.TestCase):
         few = DataLoader(cases.Places(), 16, num_workers=4)  # of few batches, each thread makes samples
         self.assertGreater(len({ident for _, idents in few for ident in idents.tolist()}), 2)
 
+    def test_an_iteration_that_lost_its_workers_does_not_seem_to_end(self):
+        loader = DataLoader(range(6), 2, num_workers=1, persistent_workers=True)
+        with self.assertRaisesRegex(pl.ValueError, "a later iteration has begun"):
+            for _ in loader:
+                list(loader)
+        with self.assertRaisesRegex(pl.ValueError, "a later iteration has begun"):
+            list(zip(loader, loader))
+        ended, first = iter(loader), loader
+        self.assertEqual(len(list(ended)), 3)
+        self.assertEqual(len(list(first)), 3)
+        self.assertEqual(list(ended), [])
+        loader.close()
+
+    def test_threads_may_share_an_iteration(self):
+        for options in {}, {"num_workers": 2}:
+            batches, found = iter(DataLoader(range(2000), **options)), []
+            switch = sys.getswitchinterval()
+            sys.setswitchinterval(1e-6)
+            threads = [threading.Thread(target=lambda: found.extend(each.item() for each in batches)) for _ in range(4)]  # noqa: B023
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            sys.setswitchinterval(switch)
+            self.assertEqual(sorted(found), list(range(2000)))
+
+    def test_no_thread_is_left_after_a_failing_init(self):
+        with self.assertRaises(RuntimeError):
+            list(DataLoader(range(4), num_workers=2, worker_init_fn=cases.failing_init))
+        gc.collect()
+        self.assertEqual([each for each in threading.enumerate() if each.name.startswith("plait-data")], [])
+
     def test_a_loader_is_pickled_with_its_place(self):
         loader = DataLoader(range(6), 2, num_workers=1, persistent_workers=True)
         batches = iter(loader)

@@ -165,6 +165,8 @@ class Shards(InFolder):
         paths = f"{self.folder}/s-{{00..02}}.tar"
         numbers = [i for batch in data.DataLoader(data.WebDataset(paths), 4, shuffle=True, num_workers=2) for i in batch["cls"].tolist()]
         self.assertEqual(sorted(numbers), list(range(21)))
+        for written in ("{02..00}", "{0..02}"):  # downwards, and with the width of the longer number
+            self.assertEqual(len(data.WebDataset(f"{self.folder}/s-{written}.tar")), 21)
         stream = data.WebStream(paths)
         self.assertEqual([sample["cls"] for sample in stream], list(range(21)))
         for worker in ("thread", "process"):

@@ -26,6 +26,11 @@ class Geometry(TransformCase):
                 got = F.rotate(pixels, angle, mode, expand, center, fill)
                 self.close(got, wanted, 1, (dtype, shape, angle, mode, expand, fill, center), FEW if mode == "nearest" else 0)
 
+    def test_a_batch_of_no_images_is_turned(self):
+        for angle in (90, 180, 33.3):
+            wanted = tv.rotate(torch.zeros((0, 3, 8, 2)), angle, expand=True)
+            self.assertEqual(F.rotate(pl.zeros((0, 3, 8, 2)), angle, expand=True).shape, tuple(wanted.shape))
+
     def test_affine_is_torchvisions(self):
         maps = [(0, [0, 0], 1.0, [0, 0]), (0, [3, -2], 1.0, [0, 0]), (30, [0, 0], 1.0, [0, 0]), (0, [0, 0], 0.6, [0, 0]), (0, [0, 0], 2.5, [0, 0]),
                 (0, [0, 0], 1.0, [20, 0]), (0, [0, 0], 1.0, [0, -15.5]), (-77, [2, 5], 1.2, [12, 7])]

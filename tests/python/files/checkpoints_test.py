@@ -228,6 +228,15 @@ class Differences(InAFolder):
         with self.assertRaisesRegex(pl.ValueError, "no name of the state matches 'nets.*[\\s\\S]*did you mean net"):
             self.checkpoints.restore(like, rename={"nets.*": "model.*"})
 
+    def test_names_are_whole(self):
+        saved = {"a\0b": pl.ones(1), "a\0c": pl.zeros(1), "a": pl.full((1,), 2.0)}
+        self.saved(saved)
+        self.assertEqual(sorted(self.checkpoints.load()), sorted(saved))
+        self.assertEqual([each.item() for each in self.checkpoints.restore(saved).values()], [1, 0, 2])
+        for save in (lambda: self.saved({"\ud800": pl.ones(1)}), lambda: self.checkpoints.save(9, saved, metrics={"\ud800": 1.0})):
+            with self.assertRaisesRegex(pl.ValueError, "ud800.* is not UTF-8"):
+                save()
+
     def test_numbers_are_static(self):
         self.saved({"epoch": 3, "x": pl.ones(2)})
         with self.assertRaisesRegex(pl.ValueError, "epoch is 3 in the checkpoint, 0 in the tree[\\s\\S]*a number that changes from step to step is a tensor"):

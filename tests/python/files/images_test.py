@@ -128,6 +128,19 @@ class Jpeg(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "which has 20 rows and 12 columns"):
             pl.io.decode_image(file, crop=(20, 0, 1, 1), apply_exif_orientation=True)
 
+    def test_a_crop_of_a_jpeg_without_its_last_scans_has_the_bits_of_the_whole(self):
+        order = random.Random(6)
+        for number in range(12):
+            file = file_of(cloud(50 + number, 61, number), "JPEG", progressive=True, quality=90)
+            scans = [at for at in range(len(file)) if file.startswith(b"\xff\xda", at)]
+            file = file[:file.find(b"\xff\xc4", scans[number % 3])] + b"\xff\xd9"
+            whole = pl.io.decode_image(file).numpy()
+            for _ in range(8):
+                top, left = order.randrange(50), order.randrange(61)
+                height, width = order.randrange(1, 51 - top), order.randrange(1, 62 - left)
+                part = pl.io.decode_image(file, crop=(top, left, height, width)).numpy()
+                self.assertTrue((part == whole[:, top:top + height, left:left + width]).all(), (number, top, left, height, width))
+
     def test_partial_decoding_changes_pixels_little(self):
         file = file_of(cloud(375, 500), "JPEG", quality=90)
         whole, order = Image.open(io.BytesIO(file)).convert("RGB"), random.Random(1)

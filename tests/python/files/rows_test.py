@@ -127,7 +127,7 @@ class Jsonl(InFolder):
         if kind == 0:
             return order.choice((None, True, False))
         if kind == 1:
-            return order.randrange(-1 << 63, 1 << 63) >> order.randrange(64)
+            return order.randrange(-1 << 80, 1 << 80) >> order.randrange(80)
         if kind == 2:
             return order.uniform(-1, 1) * 10.0 ** order.randrange(-300, 300)
         if kind in (3, 4):

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plait/data/constant_array.h"
+
 namespace plait::data {
 namespace {
 
@@ -48,7 +50,7 @@ const std::byte* ImageView::end() const {
 }
 
 ImageView view_of(std::string_view function, const Tensor& image) {
-  const Array& array = image.array();
+  const Array& array = constant_array(function, image);
   expect_image(function, array);
   const Layout& layout = array.layout();
   const size_t leading = array.rank() - 3;

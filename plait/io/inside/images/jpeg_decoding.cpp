@@ -147,6 +147,23 @@ ImageBox scaled(const ImageBox& crop, int scale, const jpeg_decompress_struct& s
 
 // ---- Pixels.
 
+// True if libjpeg smooths over the edges of blocks, since scans of a progressive image are missing:
+// then a block depends on those around it.
+bool smooths_blocks(const jpeg_decompress_struct& state) {
+  if (!state.do_block_smoothing || !state.progressive_mode || state.coef_bits == nullptr) {
+    return false;
+  }
+  constexpr int kSmoothed = 10;  // of the coefficients in zigzag order, the first ones
+  for (int component = 0; component < state.num_components; ++component) {
+    const int* unknown_bits = state.coef_bits[component];
+    if (std::any_of(unknown_bits + 1, unknown_bits + kSmoothed,
+                    [](int bits) { return bits != 0; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Limits the columns that are decoded to the blocks of a crop, and returns the first column. The
 // colours of a pixel depend on its neighbours'.
 int64_t choose_columns(JpegDecoder& decoder, const ImageBox& crop) {
@@ -154,7 +171,7 @@ int64_t choose_columns(JpegDecoder& decoder, const ImageBox& crop) {
   jpeg_decompress_struct& state = decoder.state();
   const int64_t begin = std::max<int64_t>(0, crop.left - kNeighbours);
   const int64_t end = std::min<int64_t>(state.output_width, crop.left + crop.width + kNeighbours);
-  if (end - begin == state.output_width) return 0;
+  if (end - begin == state.output_width || smooths_blocks(state)) return 0;
   auto first = static_cast<JDIMENSION>(begin);
   auto count = static_cast<JDIMENSION>(end - begin);
   decoder.run([&] { jpeg_crop_scanline(&state, &first, &count); });

@@ -8,7 +8,7 @@ import time
 import weakref
 
 from plait import _core
-from plait.inside.data.failures import from_users_code
+from plait.inside.data.failures import again, from_users_code
 from plait.inside.data.worker_processes import WorkerProcess
 
 _data = _core._data
@@ -86,7 +86,7 @@ def _main(tasks, number, init):
 def _work(prefetcher, make, ends_by_none, failure):
     while (piece := prefetcher.take()) is not None:
         if failure is not None:
-            prefetcher.deliver(piece, (False, failure))
+            prefetcher.deliver(piece, (False, again(failure)))
             continue
         try:
             value = make(piece)

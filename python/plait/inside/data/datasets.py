@@ -2,11 +2,11 @@
 
 import bisect
 import itertools
-import os
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.data.keyed import call_with_key, sample_of, takes_key
+from plait.inside.files.file_arguments import path_of
 from plait.inside.help.names import in_words
 
 _data = _core._data
@@ -46,6 +46,8 @@ def length_of(name, dataset):
 
 def _expect_index(index, size):
     """The index from the front; IndexError if it is out of range."""
+    if not hasattr(index, "__index__"):
+        raise errors.TypeError(f"the index is {in_words(index)}, expected an integer")
     found = index + size if index < 0 else index
     if not 0 <= found < size:
         raise errors.IndexError(f"the index {index} is out of range for a dataset of {size} samples")
@@ -209,7 +211,7 @@ def npy_dataset(path):
     >>> plait.data.npy_dataset(path)[2]
     (2 : i64[],)
     """
-    return TensorDataset(_data.npy_rows(_path("npy_dataset", path)))
+    return TensorDataset(_data.npy_rows(path_of("npy_dataset", path)))
 
 
 def npz_dataset(path):
@@ -221,7 +223,7 @@ def npz_dataset(path):
     >>> plait.data.npz_dataset(path)[2]
     {'x': 2 : i64[], 'y': 1. : f64[]}
     """
-    return StackDataset(**{name: _Rows(each) for name, each in _data.npz_rows(_path("npz_dataset", path)).items()})
+    return StackDataset(**{name: _Rows(each) for name, each in _data.npz_rows(path_of("npz_dataset", path)).items()})
 
 
 def idx_dataset(*paths):
@@ -234,7 +236,7 @@ def idx_dataset(*paths):
     >>> plait.data.idx_dataset(path)[1]
     (9 : u8[],)
     """
-    return TensorDataset(*[_data.idx_rows(_path("idx_dataset", path)) for path in paths])
+    return TensorDataset(*[_data.idx_rows(path_of("idx_dataset", path)) for path in paths])
 
 
 class _Rows(Dataset):
@@ -248,10 +250,3 @@ class _Rows(Dataset):
 
     def __getitem__(self, index):
         return _data.row(self.tensor, _expect_index(index, len(self)))
-
-
-def _path(name, path):
-    try:
-        return os.fspath(path)
-    except TypeError:
-        raise errors.TypeError(f"{name}: the path is {in_words(path)}, expected a string or a Path") from None

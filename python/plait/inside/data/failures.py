@@ -48,6 +48,17 @@ def _leave_out_threads(error):
         error.location = ""
 
 
+def again(error):
+    """The same exception as another object. One that was raised refers to the frames that it passed, so who keeps it would keep those."""
+    try:
+        made = type(error).__new__(type(error), *error.args)
+    except Exception:  # noqa: BLE001: of any kind, in the user's class
+        return error
+    vars(made).update(vars(error))
+    made.__cause__, made.__context__, made.__suppress_context__ = error.__cause__, error.__context__, error.__suppress_context__
+    return made.with_traceback(error.__traceback__)
+
+
 class WorkerTraceback(Exception):
     """The traceback of an exception in another process, as its cause."""
 

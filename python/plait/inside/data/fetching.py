@@ -38,7 +38,10 @@ class Fetcher:
     def batch(self, job):
         """The batch of a job."""
         if type(self.dataset) is TensorDataset and self.is_batched and not self.has_own_collate and job.rows is None:
-            return self.dataset.stacked(job.indices[:job.count])
+            try:
+                return self.dataset.stacked(job.indices[:job.count])
+            except (IndexError, TypeError):  # below, an index may count from the end, and errors name the sample
+                pass
         return self.joined(job, [self.sample(job, i) for i in range(len(job.indices))])
 
     def sample(self, job, i):

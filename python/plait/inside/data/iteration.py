@@ -1,6 +1,7 @@
 """One pass of a loader over the batches of an epoch."""
 
 import dataclasses
+import threading
 import time
 
 from plait import _core, errors
@@ -20,6 +21,8 @@ class Iteration:
         for begin in position.done:
             self._progress.note(*run.step_at(begin))
         self._pieces = []  # of the next batch, as far as they are there
+        self._turn = threading.RLock()  # of threads that share the iteration: each batch is for one of them
+        self._has_lost_workers = False
         if crew is not None:
             self._prefetcher = prefetcher_of(run, ahead, loader.in_order)
             self._done = crew.begin(self._prefetcher, run)
@@ -28,6 +31,13 @@ class Iteration:
         return self
 
     def __next__(self):
+        with self._turn:
+            return self._batch()
+
+    def _batch(self):
+        if self._has_lost_workers:
+            raise errors.ValueError.with_hint("DataLoader: a later iteration has begun, and has the persistent workers of this one",
+                                              "a loader for each, or persistent_workers=False")
         if self._run is None:
             raise StopIteration
         batch = self._make() if self._crew is None else self._collect()
@@ -95,6 +105,11 @@ class Iteration:
         position = self._position
         self.close()
         self._loader._moved(self, position.following())
+
+    def lose_workers(self):
+        """Ends the work for a later iteration, which gets the workers. This one must not seem to have no more batches."""
+        self._has_lost_workers = self._run is not None
+        self.close()
 
     def close(self):
         """Ends the work on further batches."""

@@ -25,7 +25,7 @@ class DataLoader:
 
     - seed: of the order with shuffle=True, and of the random keys of samples (Dataset.get, mapped);
     - rank, world_size: each of several processes gets a part of each epoch, and the same number of batches. No sample is repeated or lost:
-      the last batches are smaller, and may have 0 rows;
+      the last batches are smaller, and may have 0 rows. With batch_size=None, a rank for which no sample is left gets one of another rank;
     - pad_last: yields (batch, mask). All batches have batch_size rows; where the mask is false they are copies of another sample;
     - worker: "thread" or "process". Threads suit NumPy and Plait, which let other threads run while they compute; processes run Python code
       in parallel, and the dataset is pickled;
@@ -127,7 +127,7 @@ class DataLoader:
         position = self._following()
         run, position = self._run_at(position)
         if self._iteration is not None and (iteration := self._iteration()) is not None and self._crew is not None:
-            iteration.close()  # the crew works for one iteration at a time
+            iteration.lose_workers()  # the crew works for one iteration at a time
         crew = self._begun_crew()
         iteration = Iteration(self, run, position, crew, self.prefetch_factor * max(1, self.num_workers))
         self._position, self._goes_on, self._iteration = position, False, weakref.ref(iteration)

@@ -58,7 +58,9 @@ def _tensors(state):
         return {name: _tensors(value) for name, value in state.items()}
     if isinstance(state, (list, tuple)) and all(isinstance(each, (bool, int, float)) for each in state):
         return asarray(np.asarray(state, None if state else np.int64))
-    if isinstance(state, (bool, int, float, _core.Tensor)):
+    if isinstance(state, float):
+        return asarray(np.float64(state))  # not f32, as other numbers of Python
+    if isinstance(state, (bool, int, _core.Tensor)) or hasattr(state, "__array_interface__"):
         return asarray(_u64(state)) if type(state) is int and state >= 2**63 else asarray(state)
     raise errors.TypeError.with_hint(f"DataLoader: the state of the dataset has {in_words(state)}, which is not a number",
                                      "state_dict() takes states of any kind, state() numbers")

@@ -181,6 +181,8 @@ def _written_out(path):
     found = _RANGE.search(path)
     if found is None:
         return [path]
-    first, last = found.groups()
-    numbers = [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
+    first, last = found.groups()  # as the shell does it: also downwards, and a zero before one of them gives both the same width
+    is_padded = any(len(each) > 1 and each[0] == "0" for each in (first, last))
+    width, step = max(len(first), len(last)) if is_padded else 0, 1 if int(first) <= int(last) else -1
+    numbers = [str(number).zfill(width) for number in range(int(first), int(last) + step, step)]
     return [each for number in numbers for each in _written_out(path[:found.start()] + number + path[found.end():])]

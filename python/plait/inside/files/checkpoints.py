@@ -7,7 +7,7 @@ import weakref
 
 from plait import _core, errors
 from plait.inside.arrays.interop import to_numpy
-from plait.inside.files.file_arguments import path_of
+from plait.inside.files.file_arguments import path_of, text_of
 from plait.inside.files.safetensors import bytes_of_size, metadata_of
 from plait.inside.files.tree_parts import parts_of
 from plait.inside.help.names import in_words
@@ -247,7 +247,7 @@ def _metrics_of(metrics):
 def _metric_name(name):
     if not isinstance(name, str):
         raise errors.TypeError(f"Checkpoints.save: the name of a metric is {in_words(name)}, expected a string")
-    return name
+    return text_of("Checkpoints.save", name)
 
 
 def _metric(name, value):

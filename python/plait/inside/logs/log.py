@@ -53,6 +53,8 @@ def encoded(path):
         found = os.fsencode(path)
     except builtins.TypeError:
         raise errors.TypeError(f"expected a path, not {in_words(path)}") from None
+    except builtins.UnicodeError:
+        raise errors.ValueError(f"the path {path!a} is not UTF-8") from None
     if b"\0" in found:
         raise errors.ValueError(f"the path {in_words(path)} has a zero byte")
     return found

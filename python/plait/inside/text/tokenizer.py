@@ -72,7 +72,7 @@ class Tokenizer:
     def from_file(cls, path, *, lowercase=True):
         """Reads a tokenizer.json, a vocab.txt of BERT, which does not say whether it is for lowercase, or the tokenizer of a .gguf file. What the
         file says is obeyed, or is a ParseError that names the field."""
-        return cls(_core._Tokenizer.load(_path(path), _flag("lowercase", lowercase)))
+        return cls(_core._Tokenizer.load(_file(path), _flag("lowercase", lowercase)))
 
     @classmethod
     def from_pretrained(cls, folder):
@@ -116,7 +116,7 @@ class Tokenizer:
 
     def save(self, path, pretty=True):
         """Writes a tokenizer.json; the file is replaced atomically."""
-        self._core.save(_path(path), _flag("pretty", pretty))
+        self._core.save(_file(path), _flag("pretty", pretty))
 
     # ---- Encoding.
 
@@ -288,6 +288,17 @@ def _path(path):
         return os.fsdecode(path)
     except TypeError:
         raise errors.TypeError(f"Tokenizer: the path is {type(path).__name__}, expected a str") from None
+
+
+def _file(path):
+    """The path as the operating system takes it, in bytes."""
+    try:
+        given = os.fsencode(_path(path))
+    except UnicodeError:
+        raise errors.ValueError(f"Tokenizer: the path {path!a} is not UTF-8") from None
+    if b"\0" in given:
+        raise errors.ValueError(f"Tokenizer: the path {path!r} has a zero byte")
+    return given
 
 
 def _flag(name, value):

@@ -43,6 +43,8 @@ class Transform:
         return with_image(type(self).__name__, sample, lambda image: self._of_image(image, key))
 
     def _of_image(self, image, key):
+        if not hasattr(self, "_core"):
+            raise errors.TypeError.with_hint(f"{type(self).__name__}: what it does to an image is not defined", "plait.data.transforms.Lambda(function)")
         image = image_from(type(self).__name__, image)
         return self._core.with_next_key(image) if key is None else self._core(image, key)
 
