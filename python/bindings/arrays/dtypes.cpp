@@ -18,7 +18,7 @@ namespace {
   throw error;
 }
 
-// "float32" of torch.float32; nothing for what is no dtype of PyTorch.
+// "float32" of torch.float32; nothing for what is not a dtype of PyTorch.
 std::optional<std::string> name_in_torch(nb::handle object) {
   const nb::handle type = object.type();
   if (!nb::str("torch").equal(type.attr("__module__"))) return std::nullopt;

@@ -12,6 +12,27 @@ import loading_cases as cases
 from loading_cases import Numbers, WORKERS, flat, numbers
 
 
+class Epochs(unittest.TestCase):
+    def test_iterations_side_by_side_are_different_epochs(self):
+        first, second = zip(*zip(*[DataLoader(range(50), 50, shuffle=True)] * 2))
+        apart = DataLoader(range(50), 50, shuffle=True)
+        self.assertEqual([first[0].tolist(), second[0].tolist()], [next(iter(apart)).tolist() for _ in range(2)])
+        self.assertNotEqual(first[0].tolist(), second[0].tolist())
+        iter(apart)  # no batch of it is made
+        self.assertEqual((next(iter(apart)).shape, apart.epoch), ((50,), 2))
+
+    def test_a_generator_has_one_epoch(self):
+        loader = DataLoader((i for i in range(5)), 2)
+        self.assertEqual(len(list(loader)), 3)
+        with self.assertRaisesRegex(pl.ValueError, "no other epoch"):
+            list(loader)
+
+    def test_repr(self):
+        loader = DataLoader(range(5), 2, shuffle=True)
+        next(iter(loader))
+        self.assertEqual(repr(loader), "DataLoader(range, batch_size=2, RandomSampler, num_workers=0: epoch 0, place 2)")
+
+
 class Batches(unittest.TestCase):
     def test_are_the_same_for_any_number_of_workers(self):
         plain = DataLoader(Numbers(37), 4, True, seed=5)

@@ -313,7 +313,9 @@ class Refusals(unittest.TestCase):
         self.refused("the rank is 2, expected 0 to 1", rank=2, world_size=2)
         self.refused("world_size is 0", world_size=0)
         self.refused("worker is 'fiber', expected 'thread' or 'process'", worker="fiber")
-        self.refused("leave out pin_memory", pin_memory=True)
+        with self.assertWarnsRegex(UserWarning, "no effect") as warned:
+            DataLoader(range(3), pin_memory=True)
+        self.assertEqual(warned.filename, __file__)
         self.refused("hint: seed=0", generator=3)
         self.refused("the seed is -1", seed=-1)
         self.refused("the seed is 1.5", seed=1.5)

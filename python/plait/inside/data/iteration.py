@@ -27,6 +27,11 @@ class Iteration:
             self._prefetcher = prefetcher_of(run, ahead, loader.in_order)
             self._done = crew.begin(self._prefetcher, run)
 
+    @property
+    def has_ended(self):
+        """True after the last batch."""
+        return self._run is None
+
     def __iter__(self):
         return self
 

@@ -1,6 +1,7 @@
 """DataLoader: batches of a dataset, made ahead by threads or processes."""
 
 import copy
+import inspect
 import math
 import weakref
 
@@ -15,6 +16,7 @@ from plait.inside.data.samplers import BatchSampler, RandomSampler, SequentialSa
 from plait.inside.data.streams import is_stream, set_epoch
 from plait.inside.data.worker_processes import WorkerProcess, context_of
 from plait.inside.help.names import in_words
+from plait.inside.help.warning import warn
 
 _MOST_WORKERS = 1024
 
@@ -80,7 +82,7 @@ class DataLoader:
         if shuffle not in (None, False, True):
             raise errors.TypeError(f"DataLoader: shuffle is {in_words(shuffle)}, expected True or False")
         if pin_memory:
-            raise errors.ValueError.with_hint("DataLoader: pin_memory is for devices, but the only device is the CPU", "leave out pin_memory")
+            warn("DataLoader: pin_memory has no effect, since the only device is the CPU")
         if generator is not None:
             raise errors.TypeError.with_hint(f"DataLoader: generator is {in_words(generator)}", "seed=0, an integer")
         for name, value in (("collate_fn", self.collate_fn), ("worker_init_fn", self.worker_init_fn)):
@@ -123,7 +125,16 @@ class DataLoader:
         step = (self.batch_size or 1) * self.world_size
         return size // step if self.drop_last else -(-size // step)
 
+    def __repr__(self):
+        order = self.batch_sampler if self.batch_sampler is not None else self.sampler
+        parts = [type(self.dataset).__name__, f"batch_size={self.batch_size}", *([] if order is None else [type(order).__name__]),
+                 f"num_workers={self.num_workers}"]
+        return f"DataLoader({', '.join(parts)}: epoch {self._position.epoch}, place {self._position.place})"
+
     def __iter__(self):
+        if inspect.isgenerator(self.dataset) and inspect.getgeneratorstate(self.dataset) == inspect.GEN_CLOSED:
+            raise errors.ValueError.with_hint("DataLoader: the dataset is a generator that has ended, and has no other epoch",
+                                              "a class whose __iter__ is the generator")
         position = self._following()
         run, position = self._run_at(position)
         if self._iteration is not None and (iteration := self._iteration()) is not None and self._crew is not None:
@@ -171,9 +182,15 @@ class DataLoader:
         chosen = next((each for each in (self.sampler, self.batch_sampler) if getattr(each, "_chosen", False)), None)
         if chosen is not None and (not self._goes_on or self._position.place == 0):
             return Position(self._position.seed, chosen.epoch)
-        if self._goes_on or (self._position.place == 0 and not self._position.done):
+        has_begun = self._position.place > 0 or self._position.done or self._is_iterating()
+        if self._goes_on or not has_begun:
             return self._position
         return self._position.following()
+
+    def _is_iterating(self):
+        """True while an iteration has batches left, as in zip(loader, loader)."""
+        iteration = None if self._iteration is None else self._iteration()
+        return iteration is not None and not iteration.has_ended
 
     def _run_at(self, position):
         """The run of the rest of an epoch, and the position with what the epoch adds to it."""

@@ -3,13 +3,11 @@ values and branch."""
 
 import functools
 import operator
-import sys
-import warnings
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.arrays.items import Item
-from plait.inside.folder import FOLDER
+from plait.inside.help.warning import warn
 from plait.inside.settings.scopes import Scope
 from plait.inside.transforms.applied import is_tree
 from plait.inside.trees.buffers import expect_frozen_at_all_places, of_structure as _buffers
@@ -306,11 +304,7 @@ def _warn_of_unconnected(value, arguments):
         what, hint = f"the function returns the number {value}", "return a tensor: float() and item() cut derivatives"
     else:
         return
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(FOLDER):
-        frame = frame.f_back
-    warnings.warn_explicit(f"grad: {what}, so the gradient is 0\n  hint: {hint}", errors.UnconnectedWarning, frame.f_code.co_filename,
-                           frame.f_lineno)
+    warn(f"grad: {what}, so the gradient is 0\n  hint: {hint}", errors.UnconnectedWarning)
 
 
 def _number(value):
