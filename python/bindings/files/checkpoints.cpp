@@ -82,8 +82,8 @@ nb::dict match(const Checkpoint& checkpoint, const nb::tuple& tree, const nb::di
     if (renamed.is_none()) return std::nullopt;
     return nb::cast<std::string>(renamed);
   };
-  return to_python(match_trees(like, checkpoint.tree,
-                               {.rename = rename, .skip = skip, .fill = fill, .resize = resize}));
+  return arrays_to_python(match_trees(
+      like, checkpoint.tree, {.rename = rename, .skip = skip, .fill = fill, .resize = resize}));
 }
 
 std::unique_ptr<Checkpoint> load(const CheckpointFolder& checkpoints, std::optional<int64_t> step) {

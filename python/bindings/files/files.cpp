@@ -10,7 +10,7 @@ std::map<std::string, Array> arrays_from(const nb::dict& tensors) {
   return arrays;
 }
 
-nb::dict to_python(std::map<std::string, Array> arrays) {
+nb::dict arrays_to_python(std::map<std::string, Array> arrays) {
   nb::dict tensors;
   for (auto& [name, array] : arrays) tensors[text_to_python(name)] = Tensor(std::move(array));
   return tensors;

@@ -14,7 +14,7 @@ namespace plait::python {
 
 // The arrays of a dict of tensors by name. ValueError for a traced tensor whose value is unknown.
 std::map<std::string, Array> arrays_from(const nb::dict& tensors);
-nb::dict to_python(std::map<std::string, Array> arrays);
+nb::dict arrays_to_python(std::map<std::string, Array> arrays);
 nb::list names_to_python(std::span<const std::string> names);
 nb::tuple sizes_to_python(const Sizes& sizes);
 

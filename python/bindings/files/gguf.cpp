@@ -68,7 +68,7 @@ void bind_gguf(nb::module_& module) {
   });
   module.def("_load_gguf", [](const nb::bytes& path) {
     const std::string file = path_from(path);
-    return to_python(computed([&] { return load_gguf(file); }));
+    return arrays_to_python(computed([&] { return load_gguf(file); }));
   });
 }
 

@@ -19,7 +19,7 @@ void bind_numpy_files(nb::module_& module) {
   });
   module.def("_load_npz", [](const nb::bytes& path) {
     const std::string file = path_from(path);
-    return to_python(computed([&] { return load_npz(file); }));
+    return arrays_to_python(computed([&] { return load_npz(file); }));
   });
   module.def("_save_npz", [](const nb::bytes& path, const nb::dict& tensors, bool compressed) {
     const std::string file = path_from(path);
