@@ -109,7 +109,7 @@ TEST(RandomResizedCrop, DecodesThePartOfAFileThatItNeeds) {
     const Tensor same = crop.decode(file, key, ImageMode::rgb, false);
     ASSERT_EQ(same.array().literal(), expected.array().literal());
     const Tensor reduced = astype(crop.decode(file, key), DType::f32);
-    EXPECT_LT(mean(absolute(reduced - astype(expected, DType::f32))).item<float>(), 3);
+    EXPECT_LT(mean(absolute(reduced - astype(expected, DType::f32))).item<float>(), 6);
   }
   EXPECT_THROW(crop.decode({}, DrawKey(random::key(0))), ParseError);
   EXPECT_THROW(crop.read("none.jpg", DrawKey(random::key(0))), IoError);

@@ -141,5 +141,5 @@ def stricter():
             ("an unknown field twice", f'{{"a":{info(more=",%s" % chr(34) + "x" + chr(34) + ":1,"+ chr(34) + "x" + chr(34) + ":2")}}}', DATA, "two members named \"x\""),
             ("a description that is a list", '{"a":["F32",[1],[0,4]]}', DATA, "its description is a list"),
             ("a dtype that is an object", f"""{{"a":{info(dtype='{"F32":null}')}}}""", DATA, "dtype is an object"),
-            ("a size of 2^63 beside one of 0", f'{{"a":{info(shape="[0,9223372036854775808]", offsets="[0,0]")}}}', b"", "a size of shape is a number")):
+            ("a size of 2^63 beside one of 0", f'{{"a":{info(shape="[0,9223372036854775808]", offsets="[0,0]")}}}', b"", "a size of shape is an integer of more than 64 bits")):
         yield name, file_of(header, data), words
