@@ -1,8 +1,8 @@
 """Times tokenizers and Hugging Face's `tokenizers`, which do the same work on one thread, by turns:
 
-    PYTHONPATH=build/bench/python .venv/bin/python bench/text/tokenizer_bench.py [--seconds 1] [--families gpt2,bert] [--json OUT] FILE
+    PYTHONPATH=build/bench/python .venv/bin/python bench/text/tokenizer_bench.py [--seconds 1] [--families gpt2,bert] [--json OUT] [FILE]
 
-Trains tokenizers of the known families on the file. For each: the whole file (5 MB of it) as one text; its lines, one at a time; its lines as a batch;
+Trains tokenizers of the known families on the file; without one, on documents of the checkout and Python's standard library. For each: 5 MB of it as one text; its lines, one at a time; its lines as a batch;
 and decoding. Results are compared first. Prints medians; the goal is a ratio of 2. The exit status is 1 if results differ.
 """
 
@@ -12,6 +12,7 @@ import os
 import pathlib
 import statistics
 import sys
+import sysconfig
 import time
 
 os.environ |= {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "PLAIT_THREADS": "1"}
@@ -23,6 +24,14 @@ import text_samples as samples  # noqa: E402
 
 FAMILIES = "gpt2,llama3,cl100k,o200k,llama2,sentencepiece_bpe,bert,unigram"
 GOAL = 2
+_SIZE = 5_000_000
+
+
+def default_text(size):
+    """Documents of the checkout, then sources of Python's standard library."""
+    root, library = pathlib.Path(__file__).resolve().parents[2], pathlib.Path(sysconfig.get_path("stdlib"))
+    paths = [*sorted(root.glob("docs/**/*.md")), *sorted(library.glob("*.py")), *sorted(library.glob("*/*.py"))]
+    return "".join(at_size.text_of(path, size) for path in paths)[:size]
 
 
 def works(tokenizer, text, lines, ids):
@@ -59,12 +68,12 @@ def rows_of(name, text, lines, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("file", type=pathlib.Path, nargs="?")
     parser.add_argument("--seconds", type=float, default=1, help="for each measurement")
     parser.add_argument("--families", default=FAMILIES)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    text = at_size.text_of(options.file, 5_000_000)
+    text = at_size.text_of(options.file, _SIZE) if options.file else default_text(_SIZE)
     lines = [line for line in text.splitlines() if line.strip()]
     samples.corpus = lambda: lines[:40_000]
     at_size.at_size(30_000)
