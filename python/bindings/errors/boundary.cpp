@@ -87,8 +87,8 @@ nb::list names_of_parameters(nb::handle function) {
   return nb::list(nb::object(signature.attr("parameters")));
 }
 
-// Repeats the call with the function's own name for a keyword of another library; if there is none,
-// raises the same error as functions of C++.
+// Repeats the call with the function's own names for keywords of other libraries; if there is none
+// for this keyword, raises the same error as functions of C++.
 PyObject* entered_by_other_name(nb::handle function, const std::string& keyword,
                                 PyObject* const* given, size_t count, PyObject* names) {
   PyErr_Clear();
@@ -96,15 +96,15 @@ PyObject* entered_by_other_name(nb::handle function, const std::string& keyword,
   const auto is_own = [&](std::string_view each) {
     return PySequence_Contains(own.ptr(), nb::str(each.data(), each.size()).ptr()) == 1;
   };
-  const std::string meant(name_meant(keyword, is_own));
-  if (meant.empty()) {
+  if (name_meant(keyword, is_own).empty()) {
     throw no_argument(utf8_of(nb::object(function.attr("__name__"))), keyword, own)
         .at(Location::of_caller());
   }
   nb::list renamed;
   for (const nb::handle each : nb::borrow<nb::tuple>(names)) {
-    renamed.append(each.equal(nb::str(keyword.c_str())) ? nb::object(nb::str(meant.c_str()))
-                                                        : nb::borrow(each));
+    const std::string name = utf8_of(each);
+    const std::string_view meant = is_own(name) ? std::string_view() : name_meant(name, is_own);
+    renamed.append(meant.empty() ? nb::borrow(each) : text_to_python(meant));
   }
   return PyObject_Vectorcall(function.ptr(), given, count, nb::tuple(renamed).ptr());
 }

@@ -58,6 +58,11 @@ constexpr OtherName kOtherNames[] = {
     {"newshape", "shape"},
     {"a_min", "min"},
     {"a_max", "max"},
+    // Those of readers of CSV.
+    {"sep", "separator"},
+    {"delimiter", "separator"},
+    {"quotechar", "quote"},
+    {"na_values", "missing"},
     // Plait's own names until 0.1.
     {"epsilon", "eps"},
     {"is_training", "training"},

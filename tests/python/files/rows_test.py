@@ -39,6 +39,12 @@ class Csv(InFolder):
         file = pl.io.CsvFile(self.file(text), header=False, types=types, **options)
         return [list(row.values()) for row in file]
 
+    def test_names_of_other_readers(self):
+        path = self.file("a;b\n1;-\n")
+        columns = pl.io.read_csv(path, sep=";", na_values=["-"])
+        self.assertEqual({name: str(column.tolist()) for name, column in columns.items()}, {"a": "[1]", "b": "[nan]"})
+        self.assertEqual(list(pl.io.read_csv(path, delimiter=";", quotechar="'")), ["a", "b"])
+
     def test_any_text_is_read_as_python_reads_it(self):
         order, refused, read = random.Random(1), 0, 0
         for _ in range(1500):
