@@ -15,10 +15,13 @@ say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and
 pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 cache=build/python_packages
 
-# uv downloads and unpacks several packages at once; its cache is on the same disk, so that nothing is copied.
+# uv downloads and unpacks several packages at once, from the index that pip is told to use; its cache is on the same
+# disk, so that nothing is copied.
 install_by_uv() {
+  local index=${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}
   "${pip[@]}" uv==0.13.9 &&
-    .venv/bin/uv pip install --quiet --compile-bytecode --cache-dir "$cache" --python .venv/bin/python -r "$requirements"
+    .venv/bin/uv pip install --quiet --compile-bytecode --cache-dir "$cache" --python .venv/bin/python \
+      ${index:+--default-index "$index"} -r "$requirements"
 }
 
 install_by_uv || "${pip[@]}" -r "$requirements"
