@@ -2,8 +2,8 @@
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/text/tokenizer_bench.py [--seconds 1] [--families gpt2,bert] [--json OUT] [FILE]
 
-Trains tokenizers of the known families on the file; without one, on documents of the checkout and Python's standard library. For each: 5 MB of it as one text; its lines, one at a time; its lines as a batch;
-and decoding. Results are compared first. Prints medians; the goal is a ratio of 2. The exit status is 1 if results differ.
+Trains tokenizers of the known families on the file; without one, on documents of the checkout and Python's standard library. For each: 5 MB of it
+as one text; its lines, one at a time; its lines as a batch; and decoding. Results are compared first. Prints medians; the goal is a ratio of 2. The exit status is 1 if results differ.
 """
 
 import argparse
