@@ -40,6 +40,7 @@ class Resizing(TransformCase):
             with self.assertRaisesRegex(pl.ShapeError, "ToImage before it"):
                 transform(pixels)
             self.assertEqual(T.ToDtype(torch.float32, scale=True)(T.ToImage()(pixels)).dtype, pl.f32)
+        self.assertEqual(T.CenterCrop(2)(torch.zeros(5, 9, 3)).shape, (5, 2, 2))  # PyTorch's have their channels first
 
     def test_resize_of_floats(self):
         for dtype, channels, interleaved, (height, width, *size), (mode, antialias) in itertools.product(

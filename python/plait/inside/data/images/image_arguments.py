@@ -57,8 +57,8 @@ def image_from(name, value):
 
 
 def _expect_channels_first(name, array):
-    """Images of other libraries are often [height, width, channels], which would be taken as many channels."""
-    if array.ndim == 3 and array.shape[-1] in (1, 3, 4) and array.shape[0] > 4:
+    """Images in arrays of NumPy are often [height, width, channels], which would be taken as many channels."""
+    if type(array) is np.ndarray and array.ndim == 3 and array.shape[-1] in (1, 3, 4) and array.shape[0] > 4:
         raise errors.ShapeError.with_hint(f"{name}: the image is {list(array.shape)}, expected [..., channels, height, width]",
                                           "ToImage before it, for an array [height, width, channels]")
 
