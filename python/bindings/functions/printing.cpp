@@ -10,6 +10,7 @@
 #include "plait/tensor/tracing/trace.h"
 
 #include "python/bindings/functions/bind.h"
+#include "python/bindings/transforms/handed.h"
 
 namespace plait::python {
 namespace {
@@ -53,7 +54,9 @@ std::vector<Tensor> tensors_given(nb::handle function, bool is_one,
                                   std::span<const Tensor> operands) {
   const LockedPython locked;
   try {
-    const auto arguments = nb::cast<nb::list>(to_python({operands.begin(), operands.end()}));
+    Handed handed("a function that plait.callback calls");
+    nb::list arguments;
+    for (const Tensor& each : operands) arguments.append(handed.add(each));
     const nb::object given = function(*arguments);
     if (is_one) return {tensor_from(given)};
     return given.is_none() ? std::vector<Tensor>() : tensors_from(given);

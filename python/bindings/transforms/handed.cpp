@@ -8,8 +8,8 @@ namespace plait::python {
 namespace {
 
 // For each such tensor the function that received it. Protected by Python's lock.
-std::unordered_map<PyObject*, const char*>& all_handed() {
-  static std::unordered_map<PyObject*, const char*> all;
+std::unordered_map<PyObject*, const std::string*>& all_handed() {
+  static std::unordered_map<PyObject*, const std::string*> all;
   return all;
 }
 
@@ -17,7 +17,7 @@ std::unordered_map<PyObject*, const char*>& all_handed() {
 
 nb::object Handed::add(const Tensor& tensor) {
   nb::object made = nb::cast(tensor);
-  all_handed().emplace(made.ptr(), to_);
+  all_handed().emplace(made.ptr(), &to_);
   tensors_.push_back(made);
   return made;
 }
@@ -32,7 +32,7 @@ void Handed::expect_other(nb::handle tensor) {
   if (found == all_handed().end()) return;
   throw TypeError(
       "this tensor is an argument of {}: assigning into it would not change the caller's tensor",
-      found->second)
+      *found->second)
       .at(Location::of_caller())
       .hint("x = x.at[index].set(value) makes a new tensor, which the function may return");
 }

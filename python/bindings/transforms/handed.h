@@ -3,6 +3,8 @@
 // the copy, so it is an error.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "python/bindings/bindings.h"
@@ -11,7 +13,7 @@ namespace plait::python {
 
 class Handed {
  public:
-  explicit Handed(const char* to) : to_(to) {}  // "a function that is traced"
+  explicit Handed(std::string to) : to_(std::move(to)) {}  // "a function that is traced"
   Handed(const Handed&) = delete;
   Handed& operator=(const Handed&) = delete;
   ~Handed() { close(); }
@@ -23,7 +25,7 @@ class Handed {
   static void expect_other(nb::handle tensor);
 
  private:
-  const char* to_;
+  std::string to_;
   std::vector<nb::object> tensors_;
 };
 

@@ -45,10 +45,7 @@ void bind_levels(nb::module_& module) {
     linearity::check(tensors_from(values), tensors_from(derivatives));
   });
   nb::class_<Handed>(module, "_HandedCopies")
-      .def("__init__",
-           [](Handed* self) {
-             new (self) Handed("a jitted function, which has a copy of the NumPy array");
-           })
+      .def("__init__", [](Handed* self, std::string to) { new (self) Handed(std::move(to)); })
       .def("add", &Handed::add);
   nb::class_<FollowedPullback>(module, "_Pullback")
       .def("__init__", [](FollowedPullback* self) { new (self) FollowedPullback(); })

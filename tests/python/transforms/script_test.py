@@ -691,6 +691,7 @@ class Items(unittest.TestCase):
     def test_set(self):
         @pl.script
         def sorted_by_bubbles(x):
+            x = x * 1
             swapped = x[0] == x[0]
             while swapped:
                 swapped = x[0] != x[0]

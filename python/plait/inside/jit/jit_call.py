@@ -3,7 +3,6 @@ while it is recorded (docs/jit.md)."""
 
 import inspect
 import itertools
-import threading
 
 from plait import _core, errors
 from plait.inside.arrays.sizes import noting
@@ -12,44 +11,13 @@ from plait.inside.jit.host_state import Snapshot, source_of
 from plait.inside.jit.jit_arguments import Argument, Needed, Origin, agree, frozen, sample, shared
 from plait.inside.jit.jit_fresh import Refused, standing_in
 from plait.inside.jit.jit_results import Finish, results_of
+from plait.inside.jit.lending import Lending
 from plait.inside.jit.settling import settled
 from plait.inside.jit.static_values import keys_told_apart, told_apart
 from plait.inside.transforms.changing_bodies import jitting
 from plait.inside.trees.given import Handed
 from plait.inside.trees.sharing import distinct
 from plait.tree import flatten
-
-
-class Lending:
-    """While it exists, tensors hold recorded values. Other threads that call jitted functions wait."""
-
-    _lock = threading.RLock()
-    thread = None  # the one that has lent tensors
-
-    def __init__(self, lent):
-        self._lent = list(lent)  # (tensor, content)
-
-    def __enter__(self):
-        if self._lent:
-            self._lock.acquire()
-            self._earlier, Lending.thread = Lending.thread, threading.get_ident()
-            self._own = [_core._exchange(tensor, content) for tensor, content in self._lent]
-        return self
-
-    def __exit__(self, *_):
-        if not self._lent:
-            return
-        for (tensor, content), own in zip(self._lent, self._own):
-            if _core._is_same(tensor, content):  # otherwise host code has assigned to it
-                _core._exchange(tensor, own)
-        Lending.thread = self._earlier
-        self._lock.release()
-
-    @classmethod
-    def wait(cls):
-        if cls.thread is not None and cls.thread != threading.get_ident():
-            with cls._lock:
-                pass
 
 
 class NeedsSizes(errors.ValueError):
@@ -237,7 +205,7 @@ class Call:
             self._snapshot.restore()
 
     def _run(self, given, as_numbers):
-        each_of, copies = iter(given), _core._HandedCopies()
+        each_of, copies = iter(given), _core._HandedCopies("a jitted function, which has a copy of the NumPy array")
         handed_over, made = {}, []
         for name, each in self.arguments.items():
             origin = Origin(self, frozenset([name])) if each.is_weak else None

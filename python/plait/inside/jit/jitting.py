@@ -11,8 +11,9 @@ from plait import _core, errors
 from plait.inside.arrays.items import Item
 from plait.inside.jit.host_reach import unwrapped
 from plait.inside.jit.jit_arguments import FLOATS, Fixed, Needed, weak
-from plait.inside.jit.jit_call import NO_REACH, ByHost, Call, Lending, NeedsSizes, NoTree
+from plait.inside.jit.jit_call import NO_REACH, ByHost, Call, NeedsSizes, NoTree
 from plait.inside.jit.jit_stats import JitStats, Reasons, differences
+from plait.inside.jit.lending import Lending
 from plait.inside.transforms.applied import Applied, is_tree
 
 

@@ -6,15 +6,16 @@ from plait import _core, errors
 from plait._core import Structure, Tensor
 from plait.inside.script.syntax_code import RETURNED, VALUE
 from plait.inside.script.script_values import (
-    _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _type_of)
+    _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _type_of, note_uncertain)
 from plait.inside.trees.outside import Recording
 
 
 class _Merge:
     """The value of one variable after two branches: the origin of each of its leaves."""
 
-    def __init__(self, structure, leaves):
+    def __init__(self, structure, leaves, values=()):
         self.structure, self.leaves = structure, leaves  # each ("same", leaf) or ("tensor", dtype, shape)
+        self.values = values  # on the paths that go on
 
     @staticmethod
     def same(value):
@@ -28,12 +29,16 @@ class _Merge:
         leaves, structure = _spread(value)
         if not any(isinstance(_as_leaf(leaf), Tensor) for leaf in leaves):
             return _Merge.same(value)
-        return _Merge(structure, [("same", leaf) if _is_number(leaf) else ("tensor", *_type_of(_as_leaf(leaf))) for leaf in leaves])
+        return _Merge(structure, [("same", leaf) if _is_number(leaf) else ("tensor", *_type_of(_as_leaf(leaf))) for leaf in leaves], (value,))
 
     def slots(self, i):
         return {(i, j): leaf[1:] for j, leaf in enumerate(self.leaves) if leaf[0] == "tensor"}
 
-    def value(self, i, tensors):
+    def value(self, i, tensors, name):
+        spread = [_spread(each)[0] for each in self.values]
+        for j, leaf in enumerate(self.leaves):
+            if leaf[0] == "tensor":
+                note_uncertain(tensors[i, j], [leaves[j] for leaves in spread], name)
         return self.structure.unflatten([leaf[1] if leaf[0] == "same" else tensors[i, j] for j, leaf in enumerate(self.leaves)])
 
 
@@ -76,7 +81,7 @@ def _merge(site, names, name, outcomes, skipped):
                                  "a tensor decides here: use the same structure, dtype and shape on both paths, or separate variables"))
     if all(each[0] == "same" for each in common) and not any(isinstance(leaf, Tensor) for leaf, _ in pairs):
         return _Merge.same(a)
-    return _Merge(structure, [each if each[0] == "same" else ("tensor", *each) for each in common])
+    return _Merge(structure, [each if each[0] == "same" else ("tensor", *each) for each in common], (a, b))
 
 
 def _provisional(site, names, before, values):
@@ -110,29 +115,34 @@ def _decided(site, names, truth, then, otherwise, get, put, skipped=False):
     """Records both branches, and sets the variables after them. `skipped`: the second branch is empty, and
     represents a loop that has ended."""
     before, slots, merges = get(), None, None
-    owner = object()
+    owner, written = object(), {}  # the tensors that either branch assigns into
     for _ in range(_MOST_ROUNDS):
         outcomes = [None, None]
 
+        def settle(values, is_new):
+            nonlocal slots, merges
+            if slots is None:
+                slots = _provisional(site, names, before, values)
+            if None in outcomes:
+                merges = [_Merge.of_one(value) if any(place[0] == i for place in slots) else _Merge.same(value)
+                          for i, value in enumerate(values)]
+                return
+            merges = [_merge(site, names, name, outcomes, skipped) for name in names]
+            needed = {place: kind for i, merge in enumerate(merges) for place, kind in merge.slots(i).items()}
+            if is_new or any(slots.get(place) != kind for place, kind in needed.items()):
+                slots = needed
+                raise _Again(owner)
+
         def recorded(which, function):
             def run(_given):
-                nonlocal slots, merges
                 put(before)
-                with _Region(site, function):
-                    function()
-                values = outcomes[which] = get()
-                if slots is None:
-                    slots = _provisional(site, names, before, values)
-                if outcomes[1 - which] is None:
-                    merges = [_Merge.of_one(value) if any(place[0] == i for place in slots) else _Merge.same(value)
-                              for i, value in enumerate(values)]
-                else:
-                    merges = [_merge(site, names, name, outcomes, skipped) for name in names]
-                    needed = {place: kind for i, merge in enumerate(merges) for place, kind in merge.slots(i).items()}
-                    if any(slots.get(place) != kind for place, kind in needed.items()):
-                        slots = needed
-                        raise _Again(owner)
-                return list(_slots_of(slots, values))
+                with _Region(site, function) as region:
+                    region.run()
+                    values = outcomes[which] = get()
+                    is_new = not region.written().keys() <= written.keys()
+                    written.update(region.written())
+                    settle(values, is_new)
+                    return [*_slots_of(slots, values), *(tensor._share() for tensor in written.values())]
 
             return run
 
@@ -147,8 +157,10 @@ def _decided(site, names, truth, then, otherwise, get, put, skipped=False):
         except BaseException:
             put(before)
             raise
+        for tensor, content in zip(written.values(), results[len(slots):]):
+            _core._exchange(tensor, content)
         tensors = dict(zip(slots, results))
-        put(tuple(merge.value(i, tensors) for i, merge in enumerate(merges)))
+        put(tuple(merge.value(i, tensors, names[i]) for i, merge in enumerate(merges)))
         return
     raise _error(errors.TypeError, "the values of the two paths differ whenever they are recorded", site.place, "use plait.cond")
 

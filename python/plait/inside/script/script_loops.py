@@ -1,25 +1,33 @@
 """Loops of scripted functions whose number of steps depends on tensors, and the variables that they assign."""
 
+import contextlib
+
 from plait import _core, errors
 from plait._core import Dim, Tensor
 from plait.inside.arrays.interop import asarray
 from plait.inside.script.script_branches import _both, _decided
 from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
-    _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _truth)
+    _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _state, _text, _truth,
+    note_uncertain, origin_of)
 from plait.inside.trees.outside import Recording
 
 
 class _Carry:
     """The variables of a loop, and the tensors that are carried from step to step."""
 
+    may_be_skipped = True  # the loop may have no step
+
     def __init__(self, site, names, before, may_begin_empty):
+        self.passed_on = set()  # places of tensors that a step may pass on as it received them
         self.site, self.names, self.may_begin_empty = site, names, may_begin_empty
         # A variable that is assigned before it is read is not carried.
         self.before = [value if site.uses(name) else _UNBOUND for name, value in zip(names, before)]
         self.wide = {}  # numbers that become tensors, by slot
         self.filled = {}  # variables that are first assigned in the loop: (structure, types)
         self.assigned = set()
+        self.written = {}  # tensors that the steps assign into, by id: carried by their contents, and the same objects in each step
+        self.replaced = set()  # ids of such tensors whose variable is bound to another one as well
 
     def _again(self):
         raise _Again(self)
@@ -28,8 +36,11 @@ class _Carry:
         """(i, j) of all tensors that are carried."""
         for i, name in enumerate(self.names):
             for j, leaf in enumerate(self._leaves(i)):
-                if not _is_number(leaf) or (i, j) in self.wide or name in self.site.flags:
+                if id(leaf) not in self.written and (not _is_number(leaf) or (i, j) in self.wide or name in self.site.flags):
                     yield i, j
+
+    def __len__(self):
+        return len(list(self.places())) + len(self.written)
 
     def _is_absent(self, i):
         return self.before[i] is _UNBOUND or isinstance(self.before[i], _Lost)
@@ -41,7 +52,33 @@ class _Carry:
 
     def initial(self):
         leaves = {i: self._leaves(i) for i in range(len(self.names))}
-        return [_as(leaves[i][j], *self.wide[i, j]) if (i, j) in self.wide else asarray(leaves[i][j]) for i, j in self.places()]
+        carried = [_as(leaves[i][j], *self.wide[i, j]) if (i, j) in self.wide else asarray(leaves[i][j]) for i, j in self.places()]
+        return carried + self._contents()
+
+    def _contents(self):
+        return [tensor._share() for tensor in self.written.values()]
+
+    @contextlib.contextmanager
+    def lending(self, given):
+        """The tensors that the steps assign into have these contents, those of the beginning of a step."""
+        self._begun = [(tensor, tensor._share()) for tensor in given]
+        tensors, own = list(self.written.values()), self._put_contents(given)
+        self._note_origins(given)
+        try:
+            yield
+        finally:
+            for tensor, content in zip(tensors, own):
+                _core._exchange(tensor, content)
+
+    def _note_origins(self, given):
+        """A tensor that steps receive in place of a caller's represents it."""
+        for (i, j), tensor in zip(self.places(), given):
+            origin = None if i in self.filled else origin_of(self._leaves(i)[j])
+            if origin is not None:
+                _state.origins[id(tensor)] = tensor, origin
+
+    def _put_contents(self, given):
+        return [_core._exchange(tensor, content) for tensor, content in zip(self.written.values(), given[len(given) - len(self.written):])]
 
     def values(self, given, is_kept=False):
         """The variables at the beginning of a step."""
@@ -58,12 +95,26 @@ class _Carry:
                 result.append(structure.unflatten(leaves) if leaves else self.before[i])
         return tuple(result)
 
-    def after_step(self, given, values):
+    def after_step(self, given, values, written):
         """The tensors that a step passes to the next one."""
+        self._expect_known(written)
         given, result = dict(zip(self.places(), given)), []
         for i, (name, value) in enumerate(zip(self.names, values)):
             result += self._filled(i, name, value) if self._is_absent(i) else self._kept(i, name, value, given)
-        return result
+        return result + self._contents()
+
+    def _expect_known(self, written):
+        """Begins again if a step assigns into other tensors than before. Those that it has received represent tensors from before the loop."""
+        received = {id(tensor): place for place, (tensor, content) in zip(self.places(), self._begun) if not _core._is_same(tensor, content)}
+        found = {key: tensor for key, tensor in written.items() if key not in received}
+        for i, j in received.values():
+            leaf = self._leaves(i)[j]
+            if i not in self.filled and (i, j) not in self.wide and isinstance(leaf, Tensor):
+                found[id(leaf)] = leaf
+        new = {key: tensor for key, tensor in found.items() if key not in self.written and key not in self.replaced}
+        if new:
+            self.written.update(new)
+            self._again()
 
     def _filled(self, i, name, value):
         if value is not self.before[i]:
@@ -96,6 +147,8 @@ class _Carry:
             if (i, j) not in given:
                 if _are_same(old, new):
                     continue
+                if id(old) in self.written:
+                    self._replace(name, old)
                 self._widen(i, j, old, new)
             carried = given[i, j]
             if _is_number(new):
@@ -105,8 +158,19 @@ class _Carry:
             else:
                 if new.dtype != carried.dtype or new.ndim != carried.ndim:
                     self._misfit(i, j, name, old, carried, new)
+                if origin_of(new) is not None:
+                    self.passed_on.add((i, j))
                 result.append(new)
         return result
+
+    def _replace(self, name, tensor):
+        """A step assigns into the tensor of a variable, and to the variable: the next one would assign into another tensor."""
+        if origin_of(tensor) is not None:
+            raise _error(errors.TypeError, f"the loop assigns into {name}, the caller's tensor, and to {name} itself: which of its steps would "
+                         "change the caller's tensor cannot be recorded", self.site.place, f"begin with a tensor of its own: {name} = {name} * 1")
+        del self.written[id(tensor)]
+        self.replaced.add(id(tensor))
+        self._again()
 
     def _widen(self, i, j, old, new):
         self.wide[i, j] = _common(old, new)
@@ -127,6 +191,11 @@ class _Carry:
                       "plait.zeros)")
 
     def afterwards(self, results):
+        self._put_contents(results)
+        for (i, j), tensor in zip(self.places(), results):
+            leaf = None if i in self.filled else self._leaves(i)[j]
+            if leaf is not None and (self.may_be_skipped or (i, j) in self.passed_on):
+                note_uncertain(tensor, [leaf], self.names[i])
         values = list(self.values(results, is_kept=True))
         for i, name in enumerate(self.names):
             if self._is_absent(i) and i not in self.filled and i in self.assigned:
@@ -157,15 +226,20 @@ def _run_loop(site, names, get, put, run, may_begin_empty=False):
 def _while(site, names, test, step, get, put):
     def run(carry):
         def truth(given):
-            put(carry.values(given))
-            with _Region(site, test):
-                return [asarray(_truth(test(), site.place))]
+            with carry.lending(given):
+                put(carry.values(given))
+                with _Region(site, test) as region:
+                    found = asarray(_truth(region.run(), site.place))
+                    if region.written():
+                        raise _error(errors.TypeError, "the condition of the loop assigns into a tensor", site.place, "do that in a step")
+                    return [found]
 
         def body(given):
-            put(carry.values(given))
-            with _Region(site, step):
-                step()
-            return carry.after_step(given, get())
+            with carry.lending(given):
+                put(carry.values(given))
+                with _Region(site, step) as region:
+                    region.run()
+                    return carry.after_step(given, get(), region.written())
 
         with Recording("script"):
             return _core._while(truth, body, carry.initial(), None)
@@ -301,11 +375,13 @@ def _scan(site, names, goes, items, step, get, put):
         return
 
     def run(carry):
+        carry.may_be_skipped = type(items.length) is not int
+
         def one(given):
-            count = len(list(carry.places()))
-            item = items.item(given[count:])
-            fresh, kept = carry.values(given[:count]), carry.values(given[:count], is_kept=True)
-            with _Region(site, step):
+            given, slices = given[:len(carry)], given[len(carry):]
+            item = items.item(slices)
+            fresh, kept = carry.values(given), carry.values(given, is_kept=True)
+            with carry.lending(given), _Region(site, step) as region:
                 go = True if goes is None else None
                 if go is None:
                     put(kept)
@@ -315,7 +391,8 @@ def _scan(site, names, goes, items, step, get, put):
                 else:
                     put(fresh)
                     step(item)
-            return carry.after_step(given[:count], get())
+                region.check()
+                return carry.after_step(given, get(), region.written())
 
         with Recording("script"):
             return _core._scan(one, carry.initial(), items.stacked(), None, False, None, 1)

@@ -12,7 +12,8 @@ from plait.inside.script.script_loops import _Counted, _Zipped, _count, _scan, _
 from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _MOST_UNROLLED, _UNBOUND, _are_same, _as, _as_leaf, _common, _default_dtype, _error,
-    _is_number, _spread, _state, _truth, _type_of)
+    _is_number, _spread, _state, _truth, _type_of, expect_certain)
+from plait.inside.trees.given import Copies
 from plait.inside.trees.outside import Recording
 
 
@@ -56,12 +57,12 @@ class _Call:
 
         operands = [asarray(leaf, dtype_of(i)) for i, leaf in enumerate(leaves) if is_given(i, leaf)]
         places = [i for i, leaf in enumerate(leaves) if is_given(i, leaf)]
+        copies = Copies(self.function.name, "a recursive function that is recorded", self.structure)
         numbers = {}  # results that are numbers, and their types as tensors
 
         def on_leaves(given):
             given = dict(zip(places, given))
-            arguments = self.structure.unflatten([given.get(i, leaf) for i, leaf in enumerate(self.leaves)])
-            found, structure = _spread(body(*arguments))
+            found, structure = _spread(copies.call(body, [given.get(i, leaf) for i, leaf in enumerate(self.leaves)]))
             results = []
             for i, leaf in enumerate(map(_as_leaf, found)):
                 if _is_number(leaf):
@@ -121,6 +122,9 @@ class Runtime:
                     _state.running.pop()
         finally:
             _state.floating = floating
+            if not _state.running:
+                _state.origins.clear()
+                _state.uncertain.clear()
         raise errors.TypeError(f"{function.name} returns different types each time it is recorded")
 
     # -- Variables.
@@ -138,9 +142,8 @@ class Runtime:
         return self.use(value, VALUE)
 
     def with_item(self, x, index, value):
-        """x after x[index] = value; a new tensor if a tensor decides whether the assignment happens."""
-        if isinstance(x, Tensor) and _state.depth:
-            x = x._share()
+        """x after x[index] = value. Where a tensor decides whether this happens, the branch or step passes on the contents of x."""
+        expect_certain(x)
         x[index] = value
         return x
 

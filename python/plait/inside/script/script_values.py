@@ -8,6 +8,7 @@ from plait import _core, errors
 from plait._core import Tensor
 from plait.inside.arrays.interop import asarray
 from plait.inside.jit.host_code import module_of
+from plait.inside.jit.lending import Lending
 
 _NUMBERS = (bool, int, float, complex)
 _MOST_UNROLLED = 16  # remaining steps of a range if a tensor decides whether there are more
@@ -20,6 +21,8 @@ class _State(threading.local):
 
     def __init__(self):
         self.running = []
+        self.origins = {}  # tensors that may be one of the caller's: themselves and the caller's, by id
+        self.uncertain = {}  # those of which this depends on a tensor, and their names
 
 
 _state = _State()
@@ -29,6 +32,33 @@ def _error(kind, message, place, hint):
     error = kind(f"{kind.__name__}: {message}, at {place}\n  hint: {hint}")
     error.message, error.hint, error.location = message, hint, place
     return error
+
+
+def origin_of(tensor):
+    """The caller's tensor that this one is, or may be; None if there is none."""
+    if not isinstance(tensor, Tensor):
+        return None
+    known = _state.origins.get(id(tensor))
+    if known is not None:
+        return known[1]
+    is_given = Lending.lends(tensor) or any(leaf is tensor for call in _state.running for leaf in call.leaves)
+    return tensor if is_given else None
+
+
+def note_uncertain(tensor, leaves, name):
+    """A tensor that is one of these, as another tensor decides: it may not be assigned into if one of them is the caller's."""
+    origin = next((each for each in map(origin_of, leaves) if each is not None), None)
+    if origin is not None:
+        _state.origins[id(tensor)] = tensor, origin
+        _state.uncertain[id(tensor)] = name
+
+
+def expect_certain(tensor):
+    if id(tensor) in _state.uncertain:
+        name = _state.uncertain[id(tensor)]
+        name, own = ("the tensor", "x") if name.startswith("__") or not name.isidentifier() else (name, name)
+        raise errors.TypeError.with_hint(f"{name} is assigned into, but a tensor decides whether it is the caller's tensor or another one",
+                                         f"{own} = {own} * 1 makes a tensor of its own, which may be assigned into")
 
 
 class _Unbound:
@@ -141,10 +171,11 @@ def _contents(value):
 
 
 class _Watch:
-    """A snapshot of the lists, dicts, sets and objects that a function can reach."""
+    """A snapshot of the lists, dicts, sets, objects and tensors that a function can reach."""
 
     def __init__(self, function):
         self._seen = {}
+        self._tensors = {}  # and their contents, by id
         self._look_at_function(function, 0)
 
     def _look_at_function(self, function, depth):
@@ -165,10 +196,13 @@ class _Watch:
             return
         for name in function.__code__.co_names:
             value = function.__globals__.get(name)
-            if isinstance(value, (list, dict, set, collections.deque)):
+            if isinstance(value, (list, dict, set, collections.deque, Tensor)):
                 self._look_at(name, value, depth)
 
     def _look_at(self, path, value, depth):
+        if isinstance(value, Tensor):
+            self._tensors.setdefault(id(value), (value, value._share()))
+            return
         if depth > 4 or len(self._seen) > 5000 or isinstance(value, _PLAIN) or id(value) in self._seen:
             return
         if isinstance(value, types.FunctionType):
@@ -178,8 +212,19 @@ class _Watch:
         contents = _contents(value)
         if contents is not None:
             self._seen[id(value)] = (value, path, contents)
+        elif not isinstance(value, tuple) and _core._children(value) is not None:  # a layer
+            for leaf in _core._flatten(value)[0]:
+                self._look_at(path, leaf, depth)
         for each in value if isinstance(value, tuple) else contents or ():
             self._look_at(path, each, depth + 1)
+
+    def written(self):
+        """The tensors that were assigned into (x[i] = y), by id."""
+        return {key: tensor for key, (tensor, content) in self._tensors.items() if not _core._is_same(tensor, content)}
+
+    def restore(self):
+        for key, tensor in self.written().items():
+            _core._exchange(tensor, self._tensors[key][1])
 
     def check(self, site):
         for value, path, before in self._seen.values():
@@ -204,7 +249,8 @@ class _Watch:
 
 
 class _Region:
-    """Active while a branch or a step is recorded."""
+    """Active while a branch or a step is recorded. At its end tensors have their earlier contents again: those that were assigned into are
+    results of the branch or the step."""
 
     def __init__(self, site, function):
         self._site, self._function = site, function
@@ -212,11 +258,23 @@ class _Region:
     def __enter__(self):
         self._watch = _Watch(self._function)
         _state.depth += 1
+        return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, *_):
         _state.depth -= 1
-        if kind is None:
-            self._watch.check(self._site)
+        self._watch.restore()
+
+    def run(self):
+        """Calls the function, and checks what it has changed."""
+        result = self._function()
+        self.check()
+        return result
+
+    def check(self):
+        self._watch.check(self._site)
+
+    def written(self):
+        return self._watch.written()
 
 
 def _truth(test, place):

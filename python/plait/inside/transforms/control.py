@@ -6,7 +6,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.transforms.changing_bodies import Bodies
 from plait.inside.transforms.derivatives import _results, _tensors, _with_tensors, pair_of
-from plait.inside.trees.given import Handed
+from plait.inside.trees.given import Copies, Handed, place_of
 from plait.inside.trees.module import holds_module
 from plait.inside.trees.sharing import distinct
 
@@ -103,15 +103,19 @@ def while_loop(test, body, initial, checkpoints=None):
     >>> plait.while_loop(lambda x: x < 100, lambda x: x * 2, plait.tensor(3))
     192 : i64[]
     """
+    return _while("while_loop", test, body, initial, checkpoints, place_of("the carry"))
+
+
+def _while(what, test, body, initial, checkpoints, place):
     leaves, structure = _results(initial)
-    results = _Results("while_loop: the initial carry and the body")
+    results = _Results(f"{what}: the initial carry and the body")
     results.structure = structure
 
     def loop(carry):
         def called(function, given):
-            handed = Handed(structure, carry.spread(given), sees_assignments=True)
+            handed = Handed(structure, carry.spread(given), sees_assignments=True, place=place)
             result = function(handed.tree)
-            handed.expect_unchanged("while_loop", result)
+            handed.expect_unchanged(what, result)
             return result
 
         def truth(given):
@@ -126,7 +130,7 @@ def while_loop(test, body, initial, checkpoints=None):
                 given = step(given)
             return given
 
-        bodies = Bodies("while_loop", (test, body))
+        bodies = Bodies(what, (test, body))
         return results.tree(carry.spread(bodies.run(lambda: _core._while(truth, step, carry.values, checkpoints), steps_by_host)))
 
     return _with_tied(loop, leaves, initial)
@@ -140,21 +144,27 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
     >>> plait.scan(lambda total, x: (total + x, total * x), plait.tensor(0.0), plait.tensor([1.0, 2.0, 3.0]))
     (6. : f32[], [0. 2. 9.] : f32[3])
     """
+    return _scan("scan", body, initial, stacked, length, reverse, checkpoints, unroll)
+
+
+def _scan(what, body, initial, stacked, length=None, reverse=False, checkpoints=None, unroll=1):
     carries, carry_structure = _results(initial)
     slices, slice_structure = _tensors(_with_tensors((stacked,))[0])
-    results = _Results("scan: the steps")
+    results = _Results(f"{what}: the steps")
+    of_carry = place_of("the carry")
+    of_slice = place_of("the index" if what == "for_loop" else "the slice")
 
     def loop(carry):
         count = len(carry.values)
 
         def step(given):
-            before = Handed(carry_structure, carry.spread(given[:count]), sees_assignments=True)
-            each = Handed(slice_structure, given[count:], sees_assignments=True)
+            before = Handed(carry_structure, carry.spread(given[:count]), sees_assignments=True, place=of_carry)
+            each = Handed(slice_structure, given[count:], sees_assignments=True, place=of_slice)
             result = pair_of(body(before.tree, each.tree), "scan: expected a body that returns (carry, output)")
             for handed in before, each:
-                handed.expect_unchanged("scan", result)
+                handed.expect_unchanged(what, result)
             if results.structure is None:
-                _expect_carry(carry_structure, result[0])
+                _expect_carry(what, carry_structure, result[0])
             leaves = results.leaves(tuple(result))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
@@ -172,17 +182,18 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         def staged():
             return _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
 
-        bodies = Bodies("scan", (body,))
+        bodies = Bodies(what, (body,))
         given = bodies.run(staged, steps_by_host)
         return results.tree(carry.spread(given[:count]) + given[count:])
 
     return _with_tied(loop, carries, initial)
 
 
-def _expect_carry(before, carry):
+def _expect_carry(what, before, carry):
     after = _results(carry)[1]
     if after != before:
-        raise errors.TypeError.with_hint(f"scan: the carry is the tree {before}, but {after} after a step", "begin with the tree that a step returns")
+        raise errors.TypeError.with_hint(f"{what}: the carry is the tree {before}, but {after} after a step",
+                                         "begin with the tree that a step returns")
 
 
 class _ComeApart(BaseException):
@@ -227,10 +238,10 @@ def for_loop(first, end, body, initial, checkpoints=None):
     """
     if any(isinstance(bound, _core.Tensor) and bound.is_traced for bound in (first, end)):
         first, end = _bounds(first, end)
-        return while_loop(lambda carry: carry[0] < end, lambda carry: (carry[0] + 1, body(carry[0], carry[1])), (first, initial),
-                          checkpoints)[1]
+        return _while("for_loop", lambda carry: carry[0] < end, lambda carry: (carry[0] + 1, body(carry[0], carry[1])), (first, initial),
+                      checkpoints, place_of("the carry", "1"))[1]
     counted = _core.arange(first, end)
-    return scan(lambda carry, i: (body(i, carry), ()), initial, counted, checkpoints=checkpoints)[0]
+    return _scan("for_loop", lambda carry, i: (body(i, carry), ()), initial, counted, checkpoints=checkpoints)[0]
 
 
 def _bounds(*bounds):
@@ -273,9 +284,10 @@ class Recursive:
         if not _core._is_staging():
             return self._function(*arguments)
         leaves, structure = _tensors(_with_tensors(arguments))
+        copies = Copies(f"recursive function {self.__name__}", "a recursive function that is recorded", structure)
 
         def on_leaves(given):
-            return _tensors(self._function(*structure.unflatten(given)))
+            return _tensors(copies.call(self._function, given))
 
         given, found = Bodies(self.__name__, (self._function,)).expect_steady(
             lambda: _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves))
@@ -310,4 +322,4 @@ def map(function, stacked):  # noqa: A001: as in other libraries
     [[0.25 0.75]
      [0.5  0.5 ]] : f32[2, 2]
     """
-    return scan(lambda nothing, each: (nothing, function(each)), (), stacked)[1]
+    return _scan("map", lambda nothing, each: (nothing, function(each)), (), stacked)[1]

@@ -7,6 +7,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.transforms.changing_bodies import Bodies
 from plait.inside.transforms.derivatives import _chosen, _tangents, _tensors, _with_tensors, pair_of
+from plait.inside.trees.given import Copies, place_of_argument
 
 _LEAF = _core.zeros(())  # represents a tensor where only the structure matters
 
@@ -40,17 +41,24 @@ class _Custom:
         if _core._is_recorded(leaves):
             return self._ruled(leaves, structure, fixed, self._record)
         if not _core._is_followed(leaves):
-            return self._function(*_with_fixed(structure.unflatten(leaves), fixed))
+            return self._copies(structure, fixed).call(self._function, leaves, lambda tree: _with_fixed(tree, fixed))
         return self._ruled(leaves, structure, fixed, self._follow)
 
     def _on_leaves(self, structure, fixed, structures):
         """The function on lists of leaves; notes the structure of its result."""
+        copies = self._copies(structure, fixed)
+
         def of_list(leaves):
-            results, found = _tensors(self._function(*_with_fixed(structure.unflatten(leaves), fixed)))
+            results, found = _tensors(copies.call(self._function, leaves, lambda tree: _with_fixed(tree, fixed)))
             structures.append(found)
             return results
 
         return of_list
+
+    def _copies(self, structure, fixed):
+        count = len(structure.unflatten([_LEAF] * len(structure))) + len(fixed)
+        numbers = [i for i in range(count) if i not in fixed]
+        return Copies(f"{type(self).__name__} {self.__name__}", "a function with a custom rule", structure, place_of_argument(numbers))
 
     def _rule(self, name):
         rule = vars(self).get(name)
@@ -90,11 +98,12 @@ class custom_vjp(_Custom):
 
     def _ruled(self, leaves, structure, fixed, run):
         run_forward, run_backward = self._rule("_forward"), self._rule("_backward")
-        plain, structures = [], []
+        copies, plain, structures = self._copies(structure, fixed), [], []
+        wrong = f"{self.__name__}: expected a forward function that returns (result, kept)"
 
         def forward(leaves):
-            result, kept = pair_of(run_forward(*_with_fixed(structure.unflatten(leaves), fixed)),
-                                   f"{self.__name__}: expected a forward function that returns (result, kept)")
+            result, kept = copies.call(lambda *given: pair_of(run_forward(*given), wrong), leaves, lambda tree: _with_fixed(tree, fixed),
+                                       lambda pair: pair[0])
             (results, of_result), (residuals, of_kept) = _tensors(result), _tensors(kept)
             structures[:] = of_result, of_kept
             return results, residuals
@@ -153,11 +162,12 @@ class custom_jvp(_Custom):
 
     def _ruled(self, leaves, structure, fixed, run):
         rule = self._rule("_along")
-        found = []
+        copies, found = self._copies(structure, fixed), []
+        wrong = f"{self.__name__}: expected a rule that returns (result, tangent)"
 
         def along(at, tangents):
-            value, tangent = pair_of(rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents)),
-                                     f"{self.__name__}: expected a rule that returns (result, tangent)")
+            value, tangent = copies.call(lambda *primals: pair_of(rule(*fixed.values(), primals, structure.unflatten(tangents)), wrong), at,
+                                         result_of=lambda pair: pair[0])
             if isinstance(value, (float, complex)):
                 value = asarray(value)
             values, own = _tensors(value)

@@ -174,11 +174,29 @@ def _way_out(value):
     return f"write class {name}(plait.Module) or plait.tree.register({name}), or return a tuple"
 
 
+def place_of(root, *replaced):
+    """The text of a path in what a function receives: it begins with `root`, and not with the names in `replaced`."""
+    def text(path):
+        path = tuple(map(str, path))
+        return ".".join((root, *(path[len(replaced):] if path[:len(replaced)] == replaced else path)))
+
+    return text
+
+
+def place_of_argument(numbers):
+    """The same for some of the arguments, which have these numbers."""
+    return lambda path: ".".join(map(str, ("the arguments", *(() if not path else (numbers[int(path[0])], *path[1:])))))
+
+
+_place_of = place_of("the arguments")
+
+
 class Handed:
     """A copy of a tree with new leaves, as a function receives it. Changes that the function makes to its lists,
     dicts and objects are lost unless it returns them."""
 
-    def __init__(self, form, leaves, sees_assignments=False):
+    def __init__(self, form, leaves, sees_assignments=False, place=_place_of):
+        self._place = place  # the text of a path in messages
         self._structure, self._leaves = form, leaves
         self.tree = form.unflatten(leaves)
         # Contents of the tensors, if assignments into them (x[0] = 1) are looked for.
@@ -192,7 +210,8 @@ class Handed:
         lost = assigned - {id(leaf) for leaf in _core._flatten(result)[0]} if assigned else ()
         for path, leaf in zip(self._structure.paths, self._leaves):
             if id(leaf) in lost:
-                raise errors.TypeError.with_hint(f"{what}: the function assigns into the argument {path}, a copy of the caller's tensor: this would be lost",
+                place = self._place(tuple(path.split(".") if path else ()))
+                raise errors.TypeError.with_hint(f"{what}: the function assigns into {place}, a copy of the caller's tensor: this would be lost",
                                                  "x = x.at[index].set(value) makes a new tensor, which the function may return")
 
     def call(self, what, function):
@@ -220,14 +239,31 @@ class Handed:
         nodes, leaves = {id(node) for node in _nodes(result)}, {id(leaf) for leaf in _core._flatten(result)[0]}
         for change in _changed(self.tree, self._structure.unflatten(self._leaves), ()):
             if id(change.node) not in nodes and not change.is_in(leaves):
+                change.place = self._place(change.path)
                 yield change
+
+
+class Copies:
+    """Copies of the arguments of a function that is called more or less often than its caller sees, such as one with a custom rule. A
+    change that the function makes to them would be lost, and is an error; x[0] = 1 is one even if it returns x."""
+
+    def __init__(self, what, to, form, place=_place_of):
+        self._what, self._to, self._form, self._place = what, to, form, place
+
+    def call(self, function, leaves, arguments_of=lambda tree: tree, result_of=lambda returned: returned):
+        """function(*arguments_of(tree)), where the tree has these leaves. `result_of`: the part of what it returns that the caller receives."""
+        copies = _core._HandedCopies(self._to)
+        handed = Handed(self._form, [copies.add(leaf) if isinstance(leaf, _core.Tensor) else leaf for leaf in leaves], place=self._place)
+        returned = function(*arguments_of(handed.tree))
+        handed.expect_unchanged(self._what, result_of(returned))
+        return returned
 
 
 class Change:
     """A node of a tree that was changed: the child `name` was replaced, or children were added or removed (None)."""
 
     def __init__(self, path, node, name):
-        self._path, self.node, self.name = path, node, name
+        self.path, self.node, self.name, self.place = path, node, name, ""
 
     @property
     def value(self):
@@ -240,12 +276,12 @@ class Change:
 
     def apply(self, tree, value):
         """Makes the same change in the tree of the caller."""
-        for name in self._path:
+        for name in self.path:
             tree = dict(_core._children(tree))[name]
         setattr(tree, self.name, value)
 
     def error(self, what):
-        place, kind = ".".join(map(str, ("the arguments", *self._path))), type(self.node).__name__
+        place, kind = self.place, type(self.node).__name__
         if self.name is not None and isinstance(self.node, Module):
             return errors.ValueError(f"{what}: the function changes {place}, a {kind}, whose {self.name} it assigns to: this would be lost, since "
                                      f"the function receives a copy\n  hint: return the model, too: {_ways_to_return(what)}")
@@ -256,7 +292,7 @@ class Change:
 def _ways_to_return(what):
     if what in ("grad", "vjp", "jvp", "linearize"):
         return "return loss, model with has_aux=True"
-    if what in ("scan", "while_loop"):
+    if what in ("scan", "while_loop", "for_loop"):
         return "the model is part of the carry that the body returns"
     return "output, model = plait.nn.call(model, x) gives both"
 

@@ -9,6 +9,7 @@ _HINTS = {
     "remat": "plait.remat(model)(x), or pass the model as an argument of the function: its changes reach it then",
     "scan": "make the model part of the carry, and let the body return it",
     "while_loop": "make the model part of the carry, and let the body return it",
+    "for_loop": "make the model part of the carry, and let the body return it",
 }
 _HINT = "pass the model as an argument, and return it: output, model = plait.nn.call(model, x); model.eval() changes nothing"
 
