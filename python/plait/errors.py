@@ -143,7 +143,8 @@ class CheckError(Error, _builtins.AssertionError):
 
 
 class UnconnectedWarning(_builtins.UserWarning):
-    """A gradient is zero because the result of the function does not depend on what it is differentiated by."""
+    """A gradient is zero because the result of the function does not depend on what it is differentiated by, or lacks what float() or complex()
+    has read."""
 
 
 class HostStateWarning(_builtins.UserWarning):

@@ -20,8 +20,12 @@ LevelPtr Level::open() { return std::make_shared<const Level>(++newest_number); 
 
 LevelPtr Level::open_transposing() { return std::make_shared<const Level>(++newest_number, true); }
 
+LevelPtr Level::open_of_tape() {
+  return std::make_shared<const Level>(++newest_number, false, true);
+}
+
 const LevelPtr& Level::ground() {
-  static const LevelPtr level = open();
+  static const LevelPtr level = open_of_tape();
   return level;
 }
 

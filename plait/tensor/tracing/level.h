@@ -22,13 +22,16 @@ class Level {
   // Opens the level of the transposition of a linear map: custom functions of the map are
   // transposed themselves, without their rules, which may call them again.
   static LevelPtr open_transposing();
+  // The level of a tape, which follows tensors also where no derivative is wanted.
+  static LevelPtr open_of_tape();
   // The level of the default tape (transform/derivatives/tape.h); always open.
   static const LevelPtr& ground();
-  explicit Level(uint64_t number, bool transposes = false)
-      : number_(number), transposes_(transposes) {}
+  explicit Level(uint64_t number, bool transposes = false, bool is_of_tape = false)
+      : number_(number), transposes_(transposes), is_of_tape_(is_of_tape) {}
 
   uint64_t number() const { return number_; }
   bool transposes() const { return transposes_; }
+  bool is_of_tape() const { return is_of_tape_; }
   // False if closed, or paused on this thread.
   bool is_open() const;
   // True if a derivative may still be taken of what is computed now: the level is open, or paused
@@ -43,7 +46,7 @@ class Level {
 
  private:
   const uint64_t number_;
-  const bool transposes_;
+  const bool transposes_, is_of_tape_;
   mutable std::atomic<bool> closed_{false};
   mutable std::vector<std::function<void()>> at_close_;
 };

@@ -5,7 +5,7 @@
 namespace plait {
 
 const LevelPtr& TraceLevels::tape() {
-  if (!tape_) tape_ = Level::open();
+  if (!tape_) tape_ = Level::open_of_tape();
   return tape_;
 }
 

@@ -183,7 +183,7 @@ void remove_hook(const Tensor& tensor, uint64_t number) {
 }
 
 Tape::Tape() : Tape(Options()) {}
-Tape::Tape(Options options) : level_(Level::open()), options_(options) {}
+Tape::Tape(Options options) : level_(Level::open_of_tape()), options_(options) {}
 Tape::~Tape() { level_->close(); }
 
 Tensor Tape::watch(const Tensor& tensor) const {

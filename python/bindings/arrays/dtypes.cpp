@@ -117,7 +117,7 @@ nb::object limits_of(nb::handle object) {
 
 void bind_dtypes(nb::module_& module) {
   using D = PythonDType;
-  nb::class_<D>(module, "DType", "The type of a tensor's elements.")
+  nb::class_<D>(module, "DType", "The type of a tensor's elements.", nb::is_weak_referenceable())
       .def(
           "__init__", [](D* self, nb::handle given) { new (self) D{dtype_from(given)}; },
           nb::arg("dtype"))

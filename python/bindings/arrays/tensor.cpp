@@ -1,4 +1,5 @@
 // Tensor, its operators, and sizes.
+#include <algorithm>
 #include <array>
 
 #include <nanobind/operators.h>
@@ -11,6 +12,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/products/linear.h"
+#include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/control/control.h"
 
 #include "python/bindings/bindings.h"
@@ -123,6 +125,27 @@ nb::object item(const Tensor& x) {
     case DTypeKind::floating: return nb::float_(element.number.real());
     default: return nb::steal(PyComplex_FromDoubles(element.number.real(), element.number.imag()));
   }
+}
+
+// True if it was computed within a function that is being differentiated. Tapes follow tensors also
+// where no derivative is wanted.
+bool is_being_differentiated(const Tensor& x) {
+  if (!x.derivation()) return false;
+  const Derivation& derivation = *x.derivation();
+  bool found = std::ranges::any_of(derivation.tangents,
+                                   [](const auto& each) { return each->level->is_open(); });
+  derivation.origin.levels.for_each(
+      [&](const LevelPtr& level) { found = found || (level->is_open() && !level->is_of_tape()); });
+  return found;
+}
+
+// The number for float() and complex(), which NumPy and `math` call too.
+nb::object item_for_library(const Tensor& x, const char* name) {
+  nb::object number = item(x);
+  if (is_being_differentiated(x)) {
+    nb::module_::import_("plait.inside.help.warning").attr("warn_of_number")(name);
+  }
+  return number;
 }
 
 // The numbers that plait.inside.arrays.items.Item represents.
@@ -264,11 +287,11 @@ void bind_tensor(nb::module_& module) {
       .def(
           "__bool__",
           [](const Tensor& x) { return x.is_traced() ? nb::bool_(x.truth()) : nb::bool_(item(x)); })
-      .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
+      .def("__float__", [](const Tensor& x) { return nb::float_(item_for_library(x, "float")); })
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
       .def("__complex__",
            [](const Tensor& x) {
-             const nb::object number = item(x);
+             const nb::object number = item_for_library(x, "complex");
              if (PyComplex_Check(number.ptr())) return number;
              return nb::steal(PyComplex_FromDoubles(nb::cast<double>(nb::float_(number)), 0));
            })

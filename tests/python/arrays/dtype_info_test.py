@@ -1,6 +1,7 @@
 """Queries of dtypes and shapes, and names of other libraries, compared with NumPy and ml_dtypes."""
 
 import unittest
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -36,6 +37,10 @@ class Limits(unittest.TestCase):
 
 
 class Kinds(unittest.TestCase):
+    def test_weak_references(self):
+        for held in (plait.f32, plait.Device("cpu")):
+            self.assertIs(weakref.ref(held)(), held)
+
     def test_of_all_dtypes_as_numpy_has_them(self):
         for dtype in plait.dtypes:
             if dtype.kind == "key" or numpy_dtype(dtype).type.__module__ != "numpy":

@@ -2,9 +2,12 @@
 so runs as it is at every call, and a warning names the line."""
 
 import builtins
+import csv
+import decimal
 import glob
 import inspect
 import io
+import locale
 import logging
 import os
 import os.path
@@ -18,12 +21,17 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import uuid
 import warnings
+from decimal import Decimal
 from os import environ, getenv
 from pathlib import Path
+from random import random as draw
 
 import numpy as np
 import plait as pl
+import scipy.stats
+import torch
 
 FOLDER = tempfile.mkdtemp()
 FILE = os.path.join(FOLDER, "file.txt")
@@ -145,11 +153,45 @@ CHANGES = {
     "logging": lambda x: (logging.warning("once"), x)[1], "a logger": lambda x: (logger.warning("once"), x)[1], "an attribute": Logged(logger).run,
     "in a branch": in_a_branch, "a local logger": by_local_logger,
 }
+# Each draws another number at each call.
+DRAWS = {
+    "Random": lambda x: x * random.Random().random(), "SystemRandom": lambda x: x * random.SystemRandom().random(),
+    "RandomState": lambda x: x * np.random.RandomState().rand(), "Generator": lambda x: x * np.random.Generator(np.random.PCG64()).random(),
+    "default_rng": lambda x: x * np.random.default_rng().random(), "default_rng without a seed": lambda x: x * np.random.default_rng(None).random(),
+    "SeedSequence": lambda x: x * int(np.random.SeedSequence().generate_state(1)[0]), "a helper": lambda x: x * drawn(), "a class": lambda x: x * Drawing().random(),
+    "a function by name": lambda x: x * draw(), "a distribution": lambda x: x * scipy.stats.norm.rvs(), "a frozen distribution": lambda x: x * scipy.stats.norm(1, 2).rvs(),
+    "PyTorch": lambda x: x * torch.rand(()).item(), "PyTorch in place": lambda x: x * torch.zeros(1).normal_().item(),
+    "a layer of PyTorch": lambda x: x * torch.nn.Linear(1, 1).weight.item(), "urandom": lambda x: x * int.from_bytes(os.urandom(4), "big"),
+    "uuid4": lambda x: x * (uuid.uuid4().int % 1000003), "id": lambda x: x * (id([1]) + random.Random().random()),
+}
 # These may be recorded.
 STEADY = {
+    "seeds": lambda x: x * random.Random(3).random() * np.random.RandomState(seed=len(x)).rand() * np.random.Generator(np.random.PCG64(abs(-3))).random(),
+    "a seed of a seed": lambda x: x * np.random.default_rng(np.random.SeedSequence(4)).random(), "filters that are put back": lambda x: x * quiet(),
+    "a decimal": lambda x: x * float(Decimal(1) / 4), "arguments": lambda x: x * (len(sys.argv) > 0), "errstate": lambda x: x * tolerant(),
     "a path that is only computed with": lambda x: x * len((PATH.parent / "a").name), "os.path.join": lambda x: x * len(os.path.join("a", "b")), "PurePath": lambda x: x * len(pathlib.PurePath("a/b").name), "print": lambda x: (print(end=""), x)[1],
     "an exception": lambda x: _caught(x), "StringIO": lambda x: x * len(_written()), "os.sep": lambda x: x * len(os.sep), "a level": lambda x: x * logging.INFO,
 }
+
+
+def drawn():
+    generator = random.Random()
+    return generator.random()
+
+
+class Drawing(random.Random):
+    pass
+
+
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return 2.0
+
+
+def tolerant():
+    with np.errstate(divide="ignore"):
+        return float(np.minimum(np.float64(1) / np.float64(0), 2.0))
 
 
 def _caught(x):
@@ -250,6 +292,123 @@ class Effects(unittest.TestCase):
                 for _ in range(2):
                     self.assertEqual(jitted(pl.ones(1)).item(), function(pl.ones(1)).item())
                 self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (1, 2))
+
+
+class Draws(unittest.TestCase):
+    def test_each_call_draws_again(self):
+        for name, function in DRAWS.items():
+            with self.subTest(name):
+                jitted = pl.jit(function)
+                with self.assertWarnsRegex(pl.HostStateWarning, "returns a different value at each call\n  hint: use plait.random") as warned:
+                    found = {jitted(pl.ones(1, dtype=pl.f64)).item()}
+                self.assertEqual(pathlib.Path(warned.filename).name, "host_effects_test.py")
+                found |= {jitted(pl.ones(1, dtype=pl.f64)).item() for _ in range(3)}
+                self.assertGreater(len(found), 1)
+
+    def test_the_warning_names_the_line_of_a_helper(self):
+        with self.assertWarnsRegex(pl.HostStateWarning, r"random.Random\(\)") as warned:
+            pl.jit(DRAWS["a helper"])(pl.ones(1))
+        self.assertEqual(warned.lineno, inspect.getsourcelines(drawn)[1] + 1)
+
+
+def _set_recursion(n):
+    sys.setrecursionlimit(3000 + n)
+
+
+# State of libraries: a function that reads it, and how to change it.
+STATES = {
+    "the recursion limit": (lambda x: x * sys.getrecursionlimit(), _set_recursion),
+    "NumPy's errors": (lambda x: x * len(np.geterr()["divide"]), lambda n: np.seterr(divide=("warn", "ignore", "raise")[n])),
+    "NumPy's printing": (lambda x: x * np.get_printoptions()["precision"], lambda n: np.set_printoptions(precision=n + 3)),
+    "PyTorch's dtype": (lambda x: x * (torch.get_default_dtype() == torch.float64), lambda n: torch.set_default_dtype((torch.float32, torch.float64)[n % 2])),
+    "the context of decimals": (lambda x: x * decimal.getcontext().prec, lambda n: setattr(decimal.getcontext(), "prec", 5 + n)),
+    "locale": (lambda x: x * len(locale.localeconv()), lambda n: None),
+    "csv": (lambda x: x * csv.field_size_limit(), lambda n: csv.field_size_limit(1000 + n)),
+    "precision of decimals": (lambda x: x * float(Decimal(1) / Decimal(3)), lambda n: setattr(decimal.getcontext(), "prec", 2 + n)),
+    "another context": (lambda x: x * float(third()), lambda n: decimal.setcontext(decimal.Context(prec=2 + n))),
+    "arguments": (lambda x: x * len(sys.argv), lambda n: sys.argv.append("x")),
+    "an argument": (lambda x: x * len(sys.argv[-1]), lambda n: sys.argv.__setitem__(-1, "x" * (n + 1))),
+    "arguments by local name": (lambda x: x * local_arguments(), lambda n: sys.argv.append("x")),
+    "the path": (lambda x: x * len(sys.path), lambda n: sys.path.append("x")),
+    "filters of warnings": (lambda x: x * len(warnings.filters), lambda n: warnings.filterwarnings("ignore", str(n))),
+}
+
+
+def third():
+    import decimal as numbers
+
+    return numbers.Decimal(1) / 3
+
+
+def local_arguments():
+    from sys import argv
+
+    return len(argv)
+
+
+# A change, and a function that shows it.
+WRITES = {
+    "sys.path": (lambda x: (sys.path.append("x"), x)[1], lambda: len(sys.path)),
+    "np.seterr": (lambda x: (np.seterr(divide="ignore" if np.geterr()["divide"] == "warn" else "warn"), x)[1], lambda: np.geterr()["divide"]),
+    "setrecursionlimit": (lambda x: (sys.setrecursionlimit(sys.getrecursionlimit() + 1), x)[1], sys.getrecursionlimit),
+    "an attribute of a module": (lambda x: (setattr_of_csv(), x)[1], lambda: csv.plait_test),
+    "filters": (lambda x: (warnings.simplefilter("ignore", append=True), warnings.filters.append(None), x)[2], lambda: len(warnings.filters)),
+    "decimals": (lambda x: (lower(), x)[1], lambda: decimal.getcontext().prec),
+}
+
+
+def setattr_of_csv():
+    csv.plait_test = csv.plait_test + 1
+
+
+def lower():
+    decimal.getcontext().prec -= 1
+
+
+class StateOfLibraries(unittest.TestCase):
+    def setUp(self):
+        decimals, errors, printing, dtype = decimal.getcontext().copy(), np.geterr(), np.get_printoptions(), torch.get_default_dtype()
+        limit, most = sys.getrecursionlimit(), csv.field_size_limit()
+        csv.plait_test = 0
+        for restore in ((decimal.setcontext, decimals), (sys.setrecursionlimit, limit), (csv.field_size_limit, most), (torch.set_default_dtype, dtype),
+                        (vars(csv).pop, "plait_test", None)):
+            self.addCleanup(*restore)
+        self.addCleanup(np.seterr, **errors)
+        self.addCleanup(np.set_printoptions, **printing)
+        for held in (sys.argv, sys.path, warnings.filters):
+            self.addCleanup(held.__setitem__, slice(None), held.copy())
+
+    def test_what_is_read_is_read_at_each_call(self):
+        for name, (function, change) in STATES.items():
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore", pl.HostStateWarning)
+                jitted = pl.jit(function)
+                for n in 0, 1, 2:
+                    change(n)
+                    self.assertEqual(jitted(pl.ones(1)).item(), function(pl.ones(1)).item())
+
+    def test_what_is_compared_needs_no_host_code(self):
+        jitted = pl.jit(STATES["precision of decimals"][0])
+        for precision in 2, 3, 3, 2, 3:
+            decimal.getcontext().prec = precision
+            jitted(pl.ones(1))
+        self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (2, 3))
+
+    def test_what_is_changed_is_changed_at_each_call(self):
+        for name, (function, shown) in WRITES.items():
+            found = []
+            for run in function, pl.jit(function):
+                self.setUp()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", pl.HostStateWarning)
+                    before, seen = shown(), []
+                    for _ in range(3):
+                        run(pl.ones(1))
+                        seen.append(shown())
+                found.append([each if isinstance(each, str) else each - before for each in seen])
+                self.doCleanups()
+            with self.subTest(name):
+                self.assertEqual(found[0], found[1])
 
 
 class _Standard(io.StringIO):

@@ -133,6 +133,35 @@ class Names(unittest.TestCase):
         self.assertIn("x = x.add(…)", self.answer(x, "add_"))
         self.assertIn("x = plait.zeros_like(x)", self.answer(x, "zero_"))
 
+    def test_libraries(self):
+        for name, said in (("np", "import numpy as np"), ("torch", "import torch"), ("math", "import math"), ("pandas", "import pandas")):
+            self.assertRegex(self.answer(plait, name), f"{said}$")
+        for place in (plait, plait.ones(3)):
+            self.assertEqual(self.answer(place, "share_memory_"), "not needed: leave it out")
+
+    def test_assignments(self):
+        x = plait.ones(3).requires_grad()
+        for name in ("grad", "data", "shape", "dtype", "device", "T", "other"):
+            with self.subTest(name), self.assertRaisesRegex(plait.AttributeError, "cannot be assigned to|takes no other attributes") as raised:
+                setattr(x, name, None)
+            self.assertEqual(unknown_in(raised.exception.hint), [])
+        with self.assertRaisesRegex(plait.AttributeError, r"x.zero_grad\(\) forgets it"):
+            x.grad = None
+        with self.assertRaisesRegex(plait.AttributeError, r"x\[...\] = y changes the elements"):
+            x.data = x
+
+    def test_keywords_of_layers(self):
+        nn = plait.nn
+        for make, hint in ((lambda: nn.LayerNorm(3, epsilon=1e-5), "eps= instead of epsilon="), (lambda: nn.Dense(2), None),
+                           (lambda: nn.Linear(2, 3, use_bias=False), "bias= instead of use_bias="), (lambda: nn.Dropout(rate=0.5), "p= instead of rate="),
+                           (lambda: nn.Linear(2, features=3), "out_features= instead of features="), (lambda: nn.Conv2d(1, 2, 3, strides=2), "stride= instead"),
+                           (lambda: nn.Conv2d(1, filters=2, kernel_size=3), "out_channels= instead"), (lambda: nn.Embedding(3, embed_dim=2), "embedding_dim= instead"),
+                           (lambda: nn.MultiheadAttention(8, 2, dropout_rate=0.1), "dropout= instead"),
+                           (lambda: plait.optim.Adam(nn.Linear(2, 2), learning_rate=0.1), "lr= instead of learning_rate="),
+                           (lambda: plait.optim.AdamW(nn.Linear(2, 2), beta1=0.1), "betas= instead of beta1=")):
+            with self.subTest(hint), self.assertRaisesRegex(plait.Error, hint or "Linear"):
+                make()
+
     def test_calls_that_say_something_else(self):
         for call, hint in ((lambda: plait.Tensor([1.0]), r"plait.tensor\(\[1.0, 2.0\]\)"), (lambda: plait.ones(3).size(), "x.shape"),
                            (lambda: plait.ones((2, 2)).max(1), r"x.max\(axis=1\)"), (lambda: plait.ones((2, 2)).transpose(0, 1), "x.T"),

@@ -10,7 +10,7 @@ class Device:
     plait.Device('cpu')
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "__weakref__")
 
     def __init__(self, name):
         self._name = name

@@ -7,6 +7,9 @@ import builtins
 from plait import _core, errors
 from plait._core import Tensor
 from plait.inside.arrays.devices import NAMES_OF_OTHERS, device as _device
+from plait.inside.later import Later
+
+peers = Later("plait.inside.help.peers")
 
 # ---- Methods from functions: of the same name, one family per line, and of other names.
 
@@ -387,7 +390,14 @@ def _assign(tensor, name, value):
         way = ("x.requires_grad_() marks a tensor; the weights of a Module need no mark" if value else
                "model = plait.nn.freeze(model, 'encoder.*') does not train these weights; x.detach() is the same tensor without derivatives")
         raise errors.AttributeError.with_hint("requires_grad is a method of tensors, which cannot be assigned to", way)
-    object.__setattr__(tensor, name, value)
+    try:
+        object.__setattr__(tensor, name, value)
+    except AttributeError:
+        if name in peers.ASSIGNED:
+            raise errors.AttributeError.with_hint(f"{name} of a tensor cannot be assigned to", peers.ASSIGNED[name]) from None
+        if hasattr(Tensor, name):
+            raise errors.AttributeError(f"{name} of a tensor is computed, and cannot be assigned to") from None
+        raise errors.AttributeError.with_hint(f"a tensor has no {name!r}, and takes no other attributes", "a plait.Module has a tensor and more") from None
 
 
 Tensor.__setattr__ = _core._boundary(_assign)

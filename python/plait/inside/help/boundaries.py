@@ -9,6 +9,7 @@ import types
 
 from plait import _core, errors
 from plait.inside.arrays.array_api import NamespaceInfo
+from plait.inside.help.keywords import keyword_for
 from plait.inside.jit.jitting import Jitted
 from plait.inside.transforms.applied import Applied
 
@@ -98,4 +99,7 @@ def _wrong_arguments(made, init, said):
     cls = next(each for each in type(made).__mro__ if each.__module__.startswith("plait"))
     name = f"{cls.__module__.removeprefix('plait.')}.{cls.__name__}".removeprefix("plait.")
     _, *parameters = inspect.signature(init).parameters.values()
-    return errors.TypeError.with_hint(f"{name}:{said.partition('()')[2]}", f"{name}{inspect.Signature(parameters)}")
+    _, is_unknown, keyword = said.partition("unexpected keyword argument ")
+    renamed = keyword_for(keyword.strip("'"), [each.name for each in parameters]) if is_unknown else None
+    here = f"{name}{inspect.Signature(parameters)}"
+    return errors.TypeError.with_hint(f"{name}:{said.partition('()')[2]}", f"{renamed}: {here}" if renamed else here)

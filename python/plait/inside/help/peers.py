@@ -62,7 +62,14 @@ TENSOR = {
     "copy_to_host_async": "x.numpy()", "on_device_size_in_bytes": "x.nbytes", "unsafe_buffer_pointer": "x.numpy().ctypes.data",
     "sharding": "x.device", "weak_type": "x.dtype", "index": "x[index]", "names": "x.shape", "pin_memory": "x.cpu()", "is_inference": "x.is_traced",
     "values": "x.numpy()", "indices": "plait.argwhere(x)", "name": "x.dtype.name", "iloc": "x[index]", "loc": "x[index]",
-    "append": "plait.concat([x, y])", "len": "len(x)",
+    "append": "plait.concat([x, y])", "len": "len(x)", "share_memory_": "not needed: leave it out",
+}
+# Attributes that PyTorch and NumPy allow to assign to; all others are computed.
+ASSIGNED = {
+    "grad": "x.zero_grad() forgets it, x.backward() computes it, and plait.grad(f)(x) needs neither", "data": "x[...] = y changes the elements; "
+    "w = (w - step).detach().requires_grad() is a step of a tape", "shape": "x = x.reshape(2, 3)", "dtype": "x = x.astype(plait.f64)",
+    "device": "the only device is the CPU", "real": "x = plait.make_complex(y, plait.imag(x))", "imag": "x = plait.make_complex(plait.real(x), y)",
+    "flat": "x[...] = y changes the elements",
 }
 _CHANGES = {
     "zero": "plait.zeros_like(x)", "fill": "plait.full_like(x, value)", "copy": "y.copy()", "set": "y.copy()",
@@ -70,7 +77,7 @@ _CHANGES = {
     "bernoulli": "plait.random.bernoulli(p, x.shape)", "exponential": "plait.random.exponential(x.shape)",
     "geometric": "plait.random.geometric(p, x.shape)", "cauchy": "plait.random.cauchy(x.shape)",
     "log_normal": "plait.random.lognormal(0.0, 1.0, x.shape)", "fill_diagonal": "x.at[i, i].set(value)", "detach": "x.detach()",
-    "share_memory": "x", "apply": "plait.vmap(function)(x)", "map": "plait.vmap(function)(x, y)", "map2": "plait.vmap(function)(x, y, z)",
+    "apply": "plait.vmap(function)(x)", "map": "plait.vmap(function)(x, y)", "map2": "plait.vmap(function)(x, y, z)",
 }
 
 # ---- Names of modules.
@@ -419,6 +426,8 @@ def _of_plait(name):
 
 def changed(name):
     """The equivalent of a PyTorch method that changes a tensor in place."""
+    if name in TENSOR:
+        return TENSOR[name]
     base = name.rstrip("_")
     if base in _CHANGES:
         return f"x = {_CHANGES[base]}: it returns a new tensor"
@@ -462,7 +471,18 @@ _PEERS = {
 }
 
 
+# How users import libraries whose name they write as an attribute.
+_IMPORTS = {"np": "import numpy as np", "pd": "import pandas as pd", "plt": "import matplotlib.pyplot as plt",
+            **{name: f"import {name}" for name in "torch scipy pandas matplotlib tensorflow flax optax sklearn torchvision plait".split()}}
+
+
+def _import_of(name):
+    return _IMPORTS.get(name) or (f"import {name}" if name in sys.stdlib_module_names and name in sys.modules else None)
+
+
 def _elsewhere(module, name):
+    if (imported := _import_of(name)) is not None:
+        return f"it is a library of its own: {imported}"
     for library in _PEERS.get(module, ()):
         if _has(library, name):
             given = {"torch": "torch.from_dlpack(x)", "torchvision": "torch.from_dlpack(x)"}.get(library.split(".")[0], "x.numpy()")

@@ -8,7 +8,7 @@ import itertools
 import sys
 import types
 
-from plait.inside.jit.host_effects import OUTSIDE_METHODS, is_outside, kind_of, method_of_path
+from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_held_state, is_outside, kind_of, method_of_path
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
@@ -21,7 +21,8 @@ _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "m
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins", "nanobind"}
-_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments their results are the same each time
+# With arguments their results are the same each time.
+_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 
 
 @functools.cache
@@ -71,14 +72,14 @@ class Names:
     stores: dict  # lines that assign to attributes, by name
     asked: tuple  # strings that may be names of attributes that the code looks up
     calls: tuple  # (chain of names, local?, line) of possible calls
+    assigned: tuple  # (chain of names, local?, line) of assignments to attributes
     opaque: str  # the function by which it can reach anything: globals(), eval
-    methods: tuple  # (name, line) of methods that reach outside of the program, of any object
+    methods: tuple  # (name, kind as in host_effects.py, line) of methods that no record can contain, of any object
 
     def unsteady(self, function):
         """(what, kind as in host_effects.py, file, line) of what the function uses and no record can contain."""
-        file = function.__code__.co_filename
-        found = []
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        file, cells = function.__code__.co_filename, _cells_of(function)
+        found, restores = [], any(chain[-1] == "catch_warnings" for chain, *_ in self.calls)
         for chain, is_import, line in self.calls:
             thing = _resolved(chain, is_import, function.__globals__, cells)
             if thing is None:
@@ -86,10 +87,30 @@ class Names:
             kind, method = kind_of(*thing), method_of_path(thing[0], self.attributes)
             if method is not None:
                 found.append((f"{chain[0]}.{method}()", "outside", file, line))
-            elif kind is not None:
+            elif kind is not None and not (restores and module_of(thing[0]) == "warnings"):
                 found.append((".".join(chain) + "()" * callable(thing[0]), kind, file, line))
+        for (*chain, name), is_import, line in self.assigned:
+            owner = _resolved(chain, is_import, function.__globals__, cells)
+            if owner is not None and isinstance(owner[0], types.ModuleType) and is_library(owner[0].__name__):
+                found.append((".".join((*chain, name)), "outside", file, line))
         named = {(what.rpartition(".")[2], line) for what, _, _, line in found}
-        return found + [(f"{name}()", "outside", file, line) for name, line in self.methods if (f"{name}()", line) not in named]
+        return found + [(f"{name}()", kind, file, line) for name, kind, line in self.methods if (f"{name}()", line) not in named]
+
+    def held_by_libraries(self, function):
+        """(module, name) of containers in modules of libraries, such as sys.argv."""
+        cells = _cells_of(function)
+        for chain, is_import, _ in self.calls:
+            for i in range(1, len(chain)):
+                owner = _resolved(chain[:i], is_import, function.__globals__, cells)
+                if owner is None or not isinstance(owner[0], types.ModuleType):
+                    break
+                module = owner[0]
+                if is_library(module.__name__) and is_held_state(vars(module).get(chain[i])) and not is_outside(vars(module)[chain[i]]):
+                    yield module, chain[i]
+
+
+def _cells_of(function):
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
 
 
 def _resolved(chain, is_import, found, cells):
@@ -119,9 +140,9 @@ def names_in(code):
     for instruction in dis.get_instructions(code):
         line = instruction.positions.lineno or line if instruction.positions else line
         reader.read(instruction.opname, instruction.argval, line)
-        chains.read(instruction.opname, instruction.argval, instruction.arg, line)
+        chains.read(instruction, line)
     inner = [names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)]
-    return reader.names(inner, chains.calls)
+    return reader.names(inner, chains)
 
 
 class _NameReader:
@@ -141,8 +162,8 @@ class _NameReader:
             self.attributes[value] = None
             self.takes_any = self.takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
             self.opaque = self.opaque or (value if value in ("modules", "import_module") else "")
-            if value in OUTSIDE_METHODS and name in ("LOAD_ATTR", "LOAD_METHOD"):
-                self.methods.append((value, line))
+            if name in ("LOAD_ATTR", "LOAD_METHOD") and (value in OUTSIDE_METHODS or value in UNSTEADY_METHODS):
+                self.methods.append((value, "outside" if value in OUTSIDE_METHODS else "value", line))
         elif name == "IMPORT_NAME":
             self.imports[value] = None
         elif name == "LOAD_CONST":
@@ -150,7 +171,7 @@ class _NameReader:
         if name == "STORE_ATTR":
             self.stores.setdefault(value, line)
 
-    def names(self, inner, calls):
+    def names(self, inner, chains):
         """With those of the functions within."""
         def all_of(kind):
             return tuple(dict.fromkeys(itertools.chain(getattr(self, kind), *(getattr(each, kind) for each in inner))))
@@ -162,29 +183,49 @@ class _NameReader:
         return Names(
             globals=all_of("globals"), attributes=(*all_of("attributes"), *self.texts), imports=all_of("imports"), takes_any=takes_any,
             stores=stores, asked=tuple(dict.fromkeys(itertools.chain(self.texts if takes_any else (), *(each.asked for each in inner)))),
-            calls=(*calls, *itertools.chain.from_iterable(each.calls for each in inner)),
+            calls=(*chains.calls, *itertools.chain.from_iterable(each.calls for each in inner)),
+            assigned=(*chains.assigned, *itertools.chain.from_iterable(each.assigned for each in inner)),
             opaque=self.opaque or next((each.opaque for each in inner if each.opaque), ""),
             methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)))
+
+
+_CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_METHOD")
 
 
 class _ChainReader:
     """Reads instructions one after another, and collects chains of names that may be called, such as random.random."""
 
     def __init__(self):
-        self.calls = []  # (chain, is it of an import?, line)
+        self.calls, self.assigned = [], []  # (chain, is it of an import?, line)
         self._chain, self._is_import = None, False
         self._module = None  # that the last import named
         self._imported = {}  # chains by local variable
+        self._depth, self._seeded = 0, {}  # of the stack; calls that may receive a seed, by the depth after them
+        self._last = None  # argument, if it is a constant
 
-    def read(self, name, value, argument, line):
+    def read(self, instruction, line):
+        name, value = instruction.opname, instruction.argval
         if name == "STORE_FAST" and self._chain is not None and self._is_import:
             self._imported[value] = self._chain
+        if name in ("STORE_ATTR", "DELETE_ATTR") and self._chain is not None:
+            self.assigned.append(((*self._chain, value), self._is_import, line))
         self._follow(name, value)
-        if name in ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD") and self.calls and self.calls[-1][0][-1] in _SEEDED and argument:
-            self.calls.pop()  # called with a seed
+        self._depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        if name in _CALLS:
+            self._take_seed(instruction.arg)
+        elif name not in ("CACHE", "KW_NAMES", "PRECALL"):
+            self._last = (value,) if name == "LOAD_CONST" else None
         if self._chain is not None:
             self.calls = [each for each in self.calls if each[0] != self._chain[:-1] or each[2] != line]
             self.calls.append((self._chain, self._is_import, line))
+            if self._chain[-1] in _SEEDED:
+                self._seeded[self._depth - 1] = self.calls[-1]  # two entries of the stack are called, and leave a result
+
+    def _take_seed(self, count):
+        """Forgets the function that is called now, if it has a seed, which None is not."""
+        call = self._seeded.pop(self._depth, None)
+        if call in self.calls and count and not (count == 1 and self._last == (None,)):
+            self.calls.remove(call)
 
     def _follow(self, name, value):
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "IMPORT_NAME"):

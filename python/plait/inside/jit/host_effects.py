@@ -1,38 +1,61 @@
 """Calls of host code that a record cannot contain: functions whose result differs from call to call, and functions that read or
 change state outside of the program, such as files."""
 
+import collections
 import os
 import sys
 import types
 
 from plait import _core
 
-UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"}
+UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator", "torch.random", "torch.nn.init"}
+# Classes whose objects differ, unless they are made from a seed: of `random` and numpy.random. Those of PyTorch draw their weights.
+_SOURCES = {"Random", "SystemRandom", "RandomState", "BitGenerator", "SeedSequence"}
+_DRAWING_MODULES = {"torch.nn.modules", "torch.distributions"}
 _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
                       "process_time_ns", "thread_time", "thread_time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime",
                       "clock_gettime", "clock_gettime_ns"},
              "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom", "times"}, "posix": {"urandom", "getrandom", "times"},
-             "datetime": {"now", "utcnow", "today"}}
+             "datetime": {"now", "utcnow", "today"}, "builtins": {"id"},
+             "torch": {"rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm", "normal", "bernoulli", "poisson",
+                       "binomial", "multinomial", "dropout", "alpha_dropout", "feature_dropout", "seed"}}
+# Methods that only distributions of SciPy and tensors of PyTorch have.
+UNSTEADY_METHODS = {"rvs", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_"}
 
 # All their contents except exceptions.
 _OUTSIDE_MODULES = {"subprocess", "socket", "_socket", "select", "selectors", "shutil", "tempfile", "glob", "urllib.request", "http.client",
                     "ftplib", "smtplib", "imaplib", "sqlite3", "_sqlite3", "dbm", "shelve", "gzip", "bz2", "lzma", "zipfile", "tarfile",
                     "mmap", "syslog", "fileinput", "getpass", "webbrowser", "fcntl", "signal", "multiprocessing", "requests", "httpx",
-                    "urllib3", "aiohttp", "plait.inside.files", "plait.io", "wandb", "mlflow", "loguru", "comet_ml"}
+                    "urllib3", "aiohttp", "plait.inside.files", "plait.io", "wandb", "mlflow", "loguru", "comet_ml", "locale", "_locale",
+                    "gettext", "resource", "tracemalloc", "_tracemalloc", "linecache", "pandas._config"}
 _OF_PATHS = {"exists", "lexists", "isfile", "isdir", "islink", "ismount", "getsize", "getmtime", "getatime", "getctime", "samefile",
              "realpath", "abspath", "expanduser", "expandvars"}
 _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scandir", "walk", "fwalk", "stat", "lstat", "fstat", "statvfs", "access",
              "getcwd", "getcwdb", "chdir", "read", "write", "pread", "pwrite", "close", "pipe", "dup", "dup2", "lseek", "truncate",
              "ftruncate", "fsync", "remove", "unlink", "rename", "renames", "replace", "mkdir", "makedirs", "rmdir", "removedirs", "link",
              "symlink", "readlink", "chmod", "chown", "utime", "getenv", "getenvb", "putenv", "unsetenv", "system", "fork", "kill",
-             "waitpid", "getloadavg", "umask"}
+             "waitpid", "getloadavg", "umask", "nice", "getpriority", "setpriority", "sched_getaffinity", "sched_setaffinity",
+             "get_terminal_size"}
+_OF_DECIMALS = {"getcontext", "setcontext", "localcontext"}
+_OF_WARNINGS = {"simplefilter", "filterwarnings", "resetwarnings"}
+_OF_TORCH = {"get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device", "set_default_tensor_type",
+             "get_num_threads", "set_num_threads", "is_grad_enabled", "set_printoptions", "use_deterministic_algorithms",
+             "are_deterministic_algorithms_enabled", "set_float32_matmul_precision", "get_float32_matmul_precision", "set_flush_denormal"}
 _OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": {"open"}, "os": _OF_FILES, "posix": _OF_FILES,
-            "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"}, "time": {"sleep"}, "atexit": {"register"},
-            "resource": {"getrusage"},
-            "threading": {"get_ident", "get_native_id", "current_thread", "active_count", "enumerate", "Thread", "Timer"},
-            "_thread": {"get_ident", "get_native_id", "start_new_thread"},
-            "logging": {"debug", "info", "warning", "warn", "error", "critical", "exception", "log", "getLogger"},
-            "numpy": {"load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "genfromtxt", "fromfile", "memmap"}}
+            "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"}, "time": {"sleep", "tzset"},
+            "atexit": {"register", "unregister"}, "decimal": _OF_DECIMALS, "_decimal": _OF_DECIMALS, "warnings": _OF_WARNINGS,
+            "sys": {"getrecursionlimit", "setrecursionlimit", "getswitchinterval", "setswitchinterval", "get_int_max_str_digits",
+                    "set_int_max_str_digits", "gettrace", "settrace", "getprofile", "setprofile", "getrefcount", "getallocatedblocks",
+                    "addaudithook", "getdlopenflags", "setdlopenflags"},
+            "_csv": {"field_size_limit", "register_dialect", "unregister_dialect", "get_dialect", "list_dialects"},
+            "threading": {"get_ident", "get_native_id", "current_thread", "active_count", "enumerate", "Thread", "Timer", "stack_size",
+                          "settrace", "setprofile"},
+            "_thread": {"get_ident", "get_native_id", "start_new_thread", "stack_size"},
+            "logging": {"debug", "info", "warning", "warn", "error", "critical", "exception", "log", "getLogger", "disable", "basicConfig",
+                        "getLevelName", "addLevelName", "captureWarnings", "shutdown"},
+            "numpy": {"load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "genfromtxt", "fromfile", "memmap", "geterr", "seterr",
+                      "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions"},
+            "torch": _OF_TORCH, "torch._C": _OF_TORCH}
 # Methods that only files, paths and similar objects have.
 OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "rglob", "is_file", "is_dir", "readline", "readlines",
                    "writelines", "tofile"}
@@ -40,6 +63,7 @@ OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iter
 _PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", "mkdir", "touch", "rmdir", "rename", "replace", "glob", "is_symlink",
                                    "resolve", "absolute", "samefile", "chmod", "owner", "walk"}
 _STREAMS = ("stdin", "stdout", "stderr")
+_CONTAINERS = (list, dict, set, bytearray, collections.deque)
 
 
 def kind_of(thing, name):
@@ -52,10 +76,23 @@ def kind_of(thing, name):
     module, own = _module_of(thing), getattr(thing, "__name__", name)
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return None
-    if _top(module, _OUTSIDE_MODULES) or own in _OUTSIDE.get("numpy" if module.startswith("numpy.") else module, ()):
+    library = module.split(".")[0]
+    place = library if library in ("numpy", "torch") and module != "torch._C" else module
+    if _top(module, _OUTSIDE_MODULES) or own in _OUTSIDE.get(place, ()):
         return "outside"
-    is_unsteady = module in UNSTEADY_MODULES or own in _UNSTEADY.get(module, ())
-    return "value" if is_unsteady and not isinstance(thing, type) else None
+    if isinstance(thing, type):
+        return "value" if _is_source(thing) else None
+    return "value" if module in UNSTEADY_MODULES or own in _UNSTEADY.get(place, ()) else None
+
+
+def _is_source(cls):
+    """True if an object that is made without a seed differs each time, or draws random numbers."""
+    def is_known(base):
+        module = getattr(base, "__module__", None) or ""
+        draws = _top(module, _DRAWING_MODULES) and base.__name__ != "Module"
+        return draws or base.__name__ in _SOURCES and (module == "random" or module.startswith("numpy.random."))
+
+    return any(isinstance(base.__module__, str) and is_known(base) for base in cls.__mro__)
 
 
 def is_outside(thing):
@@ -63,6 +100,37 @@ def is_outside(thing):
     if thing is os.environ or thing is getattr(os, "environb", None) or is_logger(thing):
         return True
     return any(thing is getattr(sys, name, None) or thing is getattr(sys, f"__{name}__") for name in _STREAMS) and thing is not None
+
+
+def is_held_state(thing):
+    """True for contents of a library's module that are inspected as the user's own are: sys.argv, warnings.filters."""
+    return isinstance(thing, _CONTAINERS)
+
+
+class Ambient:
+    """State of libraries that code reads without a word about it, as attributes that can be compared."""
+
+    __slots__ = ()
+
+    @property
+    def context_of_decimals(self):
+        """Each is one object as long as it is the same."""
+        now = sys.modules["decimal"].getcontext()
+        return sys.intern(repr((now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, sorted(map(str, now.traps.items())))))
+
+    @context_of_decimals.setter
+    def context_of_decimals(self, value):
+        """Only code of a library can have changed it."""
+
+
+AMBIENT = Ambient()
+
+
+def reads_context_of_decimals(thing):
+    """True for a decimal number, its class and its module: arithmetic has the precision of the thread's context."""
+    decimal = sys.modules.get("decimal")
+    return decimal is not None and (thing is decimal or isinstance(thing, decimal.Decimal) or
+                                    isinstance(thing, type) and issubclass(thing, decimal.Decimal))
 
 
 def is_logger(thing):

@@ -11,7 +11,7 @@ import types
 from plait import _core
 from plait.inside.jit.host_code import is_library, is_library_class, module_of, names_in
 from plait.inside.jit.host_constants import PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
-from plait.inside.jit.host_effects import is_logger, is_path, method_of_path
+from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, method_of_path, reads_context_of_decimals
 from plait.inside.trees.module import Module
 
 ABSENT = object()
@@ -227,6 +227,8 @@ class Reach:
         seen[id(value)] = True
 
     def _enter_constant(self, value, path, seen):
+        if reads_context_of_decimals(value):
+            self._add(AMBIENT, "context_of_decimals", "the context of decimals")
         if is_array(value):
             self._enter_array(value, path)
         elif isinstance(value, (set, frozenset)):
@@ -299,13 +301,15 @@ class Reach:
             if each not in function.__globals__ and each in vars(builtins):
                 self._add(vars(builtins), each, each)
         for module in names.imports:
-            if module in sys.modules:
-                self._enter(sys.modules[module], module)
+            if module in sys.modules and not self._enter(sys.modules[module], module):
+                self._enter_constant(sys.modules[module], module, {})
         for i in range(len(function.__defaults__ or ())):
             self._add(function.__defaults__, i, f"{name}.default {i}")
         for each in function.__kwdefaults__ or {}:
             self._add(function.__kwdefaults__, each, f"{name}.default {each}")
         self.holders.append((function, name))
+        for module, each in names.held_by_libraries(function):
+            self._add(vars(module), each, f"{module.__name__}.{each}")
         self.lines += names.unsteady(function)
 
     def _enter_method(self, method, path):

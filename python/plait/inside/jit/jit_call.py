@@ -129,6 +129,7 @@ class Call:
         if opaque is not None:
             if opaque.startswith(tuple(f"{name}{end}" for name in self.arguments for end in " .")):
                 self.opaque_argument = opaque
+            self.jitted._warn_of(self.reach.lines)  # it may have the same cause
             self.jitted._run_by_host(opaque)
             self.leaves = None
             return self.key()

@@ -3,6 +3,7 @@
 import types
 
 from plait import _core, errors
+from plait.inside.help.keywords import keyword_for
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.groups import LENGTHS, Group, as_numbers, expect_model, group_of, groups_from, set_zero
 from plait.inside.optimizers.numbers import number_at
@@ -33,8 +34,10 @@ class GroupedOptimizer(ModelOptimizer):
     def _begin(self, params, groups, accepted, **given):
         name = type(self).__name__
         for each in accepted.keys() - set(ACCEPTED):
-            raise errors.TypeError(f"{name}: unknown argument {each!r}; expected {', '.join([*given, 'groups'])} (and {', '.join(ACCEPTED)}, "
-                                   "which have no effect)")
+            said = (f"{name}: unknown argument {each!r}; expected {', '.join([*given, 'groups'])} (and {', '.join(ACCEPTED)}, "
+                    "which have no effect)")
+            renamed = keyword_for(each, [*given, "groups"])
+            raise errors.TypeError.with_hint(said, renamed) if renamed else errors.TypeError(said)
         expect_model(name, params)
         weights = Weights(name, params).values
         for each, value in given.items():
