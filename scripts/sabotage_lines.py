@@ -92,7 +92,9 @@ ROOMS = [
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies"], 120, "",
-               {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"]}),
+               {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"],
+                "derivatives": ["numpy_functions"], "numpy_protocols": ["numpy_functions"], "interop": ["numpy_functions"],
+                "roles": ["trained_trees"]}),
     PythonRoom("python/layers", ["special_layers", "module_database"], 240, "", {
         "recurrent": ["recurrent", "tied"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
         "adapters": ["adapters"], "quantized": ["quantized"], "replaced": ["quantized", "adapters"], "dropped": ["attention", "experts"],

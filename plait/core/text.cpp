@@ -40,13 +40,6 @@ size_t end_of_name(std::string_view text, size_t position) {
 // In UTF-8.
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-size_t end_of_character(std::string_view text, size_t position) {
-  do {
-    ++position;
-  } while (position < text.size() && continues_character(text[position]));
-  return position;
-}
-
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -64,6 +57,13 @@ char letter_of_escape(char c) {
 }
 
 }  // namespace
+
+size_t end_of_character(std::string_view text, size_t position) {
+  do {
+    ++position;
+  } while (position < text.size() && continues_character(text[position]));
+  return position;
+}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -86,6 +86,9 @@ auto parse_whole(std::string_view text, Parse parse) {
   return result;
 }
 
+// The end of the character in UTF-8 that begins at the position.
+size_t end_of_character(std::string_view text, size_t position);
+
 bool is_digit(char c);
 bool begins_name(char c);
 bool continues_name(char c);

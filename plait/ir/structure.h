@@ -58,6 +58,12 @@ struct RematAttributes {
 
 inline Effects may_fail(const Instruction&) { return {.may_fail = true}; }
 
+// True if every size is a number of the dtype (floats round it). A size as an element of another
+// dtype is checked when it is computed.
+bool holds_every_size(DType dtype);
+// ValueError if a number of that dtype cannot be the size.
+void expect_holds(DType dtype, int64_t size);
+
 // True if a value of this type has a tangent: it contains floating-point or complex numbers.
 bool has_tangent(const Type& type);
 

@@ -1,4 +1,11 @@
 // Type rules of literals, sizes, guards, tuples, records and optional values.
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+#include "plait/core/numbers/dtype.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 
@@ -14,8 +21,29 @@ void infer_literal(Inference& in) {
 
 void infer_size(Inference& in) {
   DType dtype = in.attributes_as<SizeAttributes>().dtype;
-  if (!is_integer(dtype)) in.fail("a size is an integer, not {}", name_of(dtype));
+  if (!is_integer(dtype) && !is_floating(dtype))
+    in.fail("a size is a number, not {}", name_of(dtype));
   in.give(Type::scalar(dtype));
+}
+
+std::string range_of(DType dtype) {
+  if (is_floating(dtype)) {
+    const double most = float_limits(dtype).max;
+    return fmt::format("{} to {}", -most, most);
+  }
+  const IntegerLimits limits = integer_limits(dtype);
+  return fmt::format("{} to {}", limits.min, limits.max);
+}
+
+// A float rounds the size, but an infinity would be another number.
+bool holds(DType dtype, int64_t size) {
+  if (is_floating(dtype)) return std::abs(static_cast<double>(size)) <= float_limits(dtype).max;
+  const IntegerLimits limits = integer_limits(dtype);
+  return limits.min <= size && (size < 0 || static_cast<uint64_t>(size) <= limits.max);
+}
+
+Effects effects_of_size(const Instruction& instruction) {
+  return {.may_fail = !holds_every_size(instruction.attributes_as<SizeAttributes>().dtype)};
 }
 
 void infer_as_size(Inference& in) {
@@ -157,6 +185,16 @@ bool has_tangent(const Type& type) {
   return false;
 }
 
+bool holds_every_size(DType dtype) {
+  return dtype == DType::i64 || (is_floating(dtype) && float_limits(dtype).max > 0x1p63);
+}
+
+void expect_holds(DType dtype, int64_t size) {
+  if (holds_every_size(dtype) || holds(dtype, size)) return;
+  throw ValueError("the size {} does not fit into {}, whose range is {}", size, name_of(dtype),
+                   range_of(dtype));
+}
+
 std::vector<Primitive> data_primitives() {
   return {
       {.name = "literal",
@@ -168,7 +206,8 @@ std::vector<Primitive> data_primitives() {
        .summary = "A size as a value.",
        .structure = Structure::size,
        .attributes = &schema_of<SizeAttributes>(),
-       .infer = infer_size},
+       .infer = infer_size,
+       .effects = effects_of_size},
       {.name = "as_size",
        .summary = "An integer as a new size.",
        .structure = Structure::as_size,

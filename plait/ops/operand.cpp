@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/sizes/size_facts.h"
+#include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/inside/fits.h"
 #include "plait/tensor/tracing/trace.h"
@@ -13,8 +14,11 @@ namespace plait {
 Tensor Operand::as(DType dtype) const {
   if (is_tensor()) return astype(tensor(), dtype);
   expect_fits(scalar_, dtype);
-  // A symbolic size is converted via i64.
-  if (scalar_.is_symbolic()) return astype(scalar_tensor(scalar_, DType::i64), dtype);
+  // A symbolic size is converted via i64, or checked where it is computed.
+  const bool has_size = is_integer(dtype) || is_floating(dtype);
+  if (scalar_.is_symbolic() && (!has_size || ir::holds_every_size(dtype))) {
+    return astype(scalar_tensor(scalar_, DType::i64), dtype);
+  }
   return scalar_tensor(scalar_, dtype);
 }
 

@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/evaluation/evaluator.h"
+#include "plait/ir/structure.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/kernels.h"
 
@@ -70,6 +71,7 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
 ir::Value TensorMachine::literal(const Literal& literal) { return value_of(Array::of(literal)); }
 
 ir::Value TensorMachine::from_size(int64_t size, DType dtype) {
+  ir::expect_holds(dtype, size);
   return value_of(Array::filled(dtype, {}, Element::of_signed(size)));
 }
 

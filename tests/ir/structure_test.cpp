@@ -72,7 +72,7 @@ constexpr ErrorKind kType = ErrorKind::type, kIndex = ErrorKind::index, kKey = E
 INSTANTIATE_TEST_SUITE_P(
     Data, Refused,
     testing::Values(
-        Refusal{"SizeDtype", kType, "an integer", "%0 = size {value = n, dtype = f32}"},
+        Refusal{"SizeDtype", kType, "a number", "%0 = size {value = n, dtype = bool}"},
         Refusal{"AsSizeOfVector", kType, "one integer", "<k> = as_size %v"},
         Refusal{"AsSizeVarying", kType, "padded form", "<k> = as_size %j"},
         Refusal{"RefineUnstated", kType, "must be stated", "%0 = refine %v"},

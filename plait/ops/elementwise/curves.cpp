@@ -3,6 +3,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
+#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/reductions/reduce.h"
@@ -46,18 +47,30 @@ Tensor interp(const Tensor& x, const Tensor& places, const Tensor& values) {
                      places.type().text(), values.type().text())
         .at(Location::of_caller());
   }
+  // An infinite part must not make the other one NaN.
+  if (is_complex(values.dtype())) {
+    return make_complex(interp(x, places, real(values)), interp(x, places, imag(values)));
+  }
   const DType dtype = inexact(common_dtype(x, places));
   const Tensor at = astype(x, dtype), known = astype(places, dtype);
   const Dim last = places.shape(0) - 1;
   const Tensor next = searchsorted(known, at, SearchSide::right);
   const Tensor low = clip(next - 1, 0, last), high = minimum(next, last);
-  const Tensor from = take(known, low), gap = take(known, high) - from;
-  const Tensor share = where(gap == 0, 0, (at - from) / where(gap == 0, 1, gap));
+  const Tensor from = take(known, low), to = take(known, high);
   const Tensor below = take(values, low), above = take(values, high);
-  // Next to an infinity fraction · rise would be NaN; then the value is that of the lower end.
-  const Tensor is_low = equal(share, 0) | (isinf(below) & (isfinite(above) | equal(below, above)));
+  // At a position, between equal values and beyond the ends the value is that of the lower end,
+  // which inf - inf, 0 · inf and 0 / 0 would make NaN.
+  const Tensor is_low = equal(low, high) | equal(at, from) | equal(below, above);
   const Tensor rise = where(is_low & ~isfinite(above - below), 0, above - below);
-  return where(isnan(at), std::numeric_limits<double>::quiet_NaN(), below + share * rise);
+  const Tensor is_whole = is_low & ~isfinite((at - from) / (to - from));
+  const Tensor gap = where(is_whole, 1, to - from);
+  const auto share_from = [&](const Tensor& end) { return where(is_whole, 0, at - end) / gap; };
+  // Where the way from the lower end is NaN, the other may be a number.
+  const Tensor is_upper = ~is_low & isnan(below + share_from(from) * rise);
+  const Tensor result =
+      where(is_upper, above, below) + share_from(where(is_upper, to, from)) * rise;
+  const Tensor is_lost = isnan(from) & not_equal(below, take(values, minimum(low + 1, last)));
+  return where(isnan(at) | is_lost, std::numeric_limits<double>::quiet_NaN(), result);
 }
 
 Tensor trapezoid(const Tensor& y, double step, int64_t axis) {

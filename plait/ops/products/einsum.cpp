@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
@@ -41,7 +42,8 @@ Equation read(std::string_view text) {
     } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
       *part += c;
     } else {
-      throw ValueError("einsum: unexpected '{}' at position {} of \"{}\"", c, at + 1, text)
+      throw ValueError("einsum: unexpected '{}' at position {} of \"{}\"",
+                       text.substr(at, end_of_character(text, at) - at), at + 1, text)
           .at(Location::of_caller())
           .hint(
               "expected letters for dimensions, \"...\" once per operand, \",\" between operands, "

@@ -1,7 +1,12 @@
 #include "plait/tensor/inside/fits.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "plait/core/error.h"
 #include "plait/tensor/tracing/trace.h"
@@ -23,23 +28,41 @@ bool is_between(Dim size, int64_t least, int64_t most) {
   return sizes.decide(size >= Dim(least)) && sizes.decide(size <= Dim(most));
 }
 
+// True if the integer that is left without the fraction fits; false for NaN and infinities.
+bool fits_truncated(double number, DType dtype) {
+  const IntegerLimits limits = integer_limits(dtype);
+  const double whole = std::trunc(number), above = std::ldexp(1.0, limits.bits - is_signed(dtype));
+  return static_cast<double>(limits.min) <= whole && whole < above;
+}
+
+std::string text_of(const Scalar& scalar) {
+  if (scalar.kind() == ScalarKind::integer) return fmt::format("{}", *number_of(scalar));
+  const std::complex<double> number = scalar.element().number;
+  if (scalar.kind() == ScalarKind::floating) return fmt::format("{}", number.real());
+  return fmt::format("{}{:+}j", number.real(), number.imag());
+}
+
 }  // namespace
 
 bool fits(const Scalar& scalar, DType dtype) {
-  const bool is_limited = is_integer(dtype) && dtype != DType::i64;
-  if (!is_limited || scalar.kind() != ScalarKind::integer) return true;
+  if (!is_integer(dtype) || scalar.kind() == ScalarKind::boolean) return true;
+  if (scalar.kind() != ScalarKind::integer) {
+    return fits_truncated(scalar.element().number.real(), dtype);
+  }
   const std::optional<int64_t> value = number_of(scalar);
-  if (!value) return true;
-  const int64_t bits = 8 * size_of(dtype) - (is_signed(dtype) ? 1 : 0);
-  const int64_t most = bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
-  const int64_t least = is_signed(dtype) ? -most - 1 : 0;
+  if (!value || dtype == DType::i64) return true;
+  const IntegerLimits limits = integer_limits(dtype);
+  const int64_t least = limits.min;
+  const auto most = static_cast<int64_t>(std::min<uint64_t>(limits.max, INT64_MAX));
   if (scalar.is_symbolic()) return is_between(scalar.size(), least, most);
   return least <= *value && *value <= most;
 }
 
 void expect_fits(const Scalar& scalar, DType dtype) {
   if (fits(scalar, dtype)) return;
-  throw ValueError("{} does not fit into {}", *number_of(scalar), name_of(dtype))
+  const IntegerLimits limits = integer_limits(dtype);
+  throw ValueError("{} does not fit into {}, whose range is {} to {}", text_of(scalar),
+                   name_of(dtype), limits.min, limits.max)
       .at(Location::of_caller())
       .hint("astype(x, dtype) returns a tensor of a wider dtype");
 }

@@ -37,6 +37,19 @@ def samples_of(name):
     return found
 
 
+@functools.cache
+def value_samples_of(name):
+    """The same of a primitive that is nested without derivatives."""
+    case, random = CASES[name], np.random.default_rng(12)
+    found = []
+    for dtype in (plait.f64, plait.i64, plait.DType("bool")):
+        for sample in case.samples if dtype in case.dtypes else ():
+            operands = case.operands_of(sample, dtype, random)
+            if operands and sum(x.size for x in operands) <= MOST_ELEMENTS and all(x.dtype.kind in "fib" for x in operands):
+                found.append((operands, sample.attributes))
+    return found
+
+
 def moving_of(case, operands):
     held = case.fixed + case.once
     return [i for i, x in enumerate(operands) if rules._moves(x) and i not in held]
@@ -53,12 +66,21 @@ def differentiable(all_cases):
             yield case
 
 
+def of_values(all_cases):
+    """The others that can be nested, without derivatives."""
+    differentiated = {case.primitive.name for case in differentiable(all_cases)}
+    for case in all_cases:
+        is_plain = case.repeatable and case.check is None and not case.cannot_batch and case.family not in ("effects", "random")
+        if is_plain and case.primitive.name not in differentiated and value_samples_of(case.primitive.name):
+            yield case
+
+
 class Base:
     """x ↦ results of a primitive whose operands move along directions by the elements of x."""
 
-    def __init__(self, case, number, shape_in, shape_out):
-        self.case, self.number, self.shape_in, self.shape_out = case, number, shape_in, shape_out
-        self.operands, self.attributes = samples_of(case.primitive.name)[number]
+    def __init__(self, case, number, sample, shape_in, shape_out):
+        self.case, self.number, self.sample, self.shape_in, self.shape_out = case, number, sample, shape_in, shape_out
+        self.operands, self.attributes = sample
         random = np.random.default_rng(number)
         count = int(np.prod(shape_in, dtype=int))
         self.directions = {i: REACH * np.stack([np.asarray(rules._direction(case, random, i, self.operands[i]))
@@ -72,20 +94,54 @@ class Base:
     def in_jax(self):
         return jax_function(self)
 
-    def __call__(self, m, x):
+    def with_results(self, shape_out):
+        return type(self)(self.case, self.number, self.sample, self.shape_in, shape_out)
+
+    def moved(self, m, x):
         operands = [m.array(each) for each in self.operands]
         for i, directions in self.directions.items():
             along = m.np.reshape(x, (-1 if x.size else 0,) + (1,) * (directions.ndim - 1)) * m.array(directions)
             operands[i] = operands[i] + m.np.sum(along, axis=0)
-        results = m.primitive(self, operands)
+        return operands
+
+    def numbers(self, m, results):
+        return [each for each in results if m.is_inexact(each)]
+
+    def __call__(self, m, x):
+        results = m.primitive(self, self.moved(m, x))
         if self.case.invariants is not None:
             results = self.case.invariants(*results, np=m.np)
-        moving = [each for each in results if m.is_inexact(each)]
+        moving = self.numbers(m, results)
         numbers = [sum(_weighed(m, each, 3 * k + 7 * r) for r, each in enumerate(moving))
                    for k in range(max((1, *self.shape_out)))]
         if self.shape_out == ():
             return numbers[0]
         return m.np.stack(numbers)[:self.shape_out[0]]
+
+
+class ValuesBase(Base):
+    """The same for a primitive without a derivative. Operands move by whole multiples of 1/4, as rounding would change what is
+    compared, and all elements by the same, as they may be sorted; integers beside the first operand stay."""
+
+    def moved(self, m, x):
+        step = m.np.round(4 * m.np.sum(m.array(array_of(self.shape_in, 5)) * x))
+        operands = [m.array(each) for each in self.operands]
+        for i, each in enumerate(self.operands):
+            if each.dtype.kind == "f":
+                operands[i] = operands[i] + step * (0.25 * (i + 1))
+            elif i == 0:
+                operands[i] = operands[i] != (step > 0) if each.dtype.kind == "b" else operands[i] + m.np.astype(step, "int64")
+        return operands
+
+    def numbers(self, m, results):
+        return [m.np.astype(each, "float64") for each in results]
+
+
+def base_of(case, number, shape_in, shape_out):
+    name = case.primitive.name
+    if any(True for _ in differentiable([case])):
+        return Base(case, number, samples_of(name)[number], shape_in, shape_out)
+    return ValuesBase(case, number, value_samples_of(name)[number], shape_in, shape_out)
 
 
 def _weighed(m, x, salt):
@@ -362,7 +418,7 @@ class Nest:
 
     def is_finite(self):
         """True also for empty results: derivatives of nothing are 0 in one way, and 0 · ∞ in another."""
-        some = Base(self.base.case, self.base.number, self.base.shape_in, (1,)) if self.base.shape_out == (0,) else self.base
+        some = self.base.with_results((1,)) if self.base.shape_out == (0,) else self.base
         return np.isfinite(Nest(some, self.parts).run(Unrolled())).all()
 
     def run(self, library, outermost=None):
@@ -380,9 +436,10 @@ class Nest:
 
 
 def drawn(case, random, most_order):
-    """A random nest over the primitive with at most that total order of derivatives."""
-    base = Base(case, int(random.integers(len(samples_of(case.primitive.name)))),
-                SHAPES_IN[random.integers(len(SHAPES_IN))], SHAPES_OUT[random.integers(len(SHAPES_OUT))])
+    """A random nest over the primitive with at most that total order of derivatives; 0 if it has none."""
+    samples = samples_of(case.primitive.name) if most_order else value_samples_of(case.primitive.name)
+    base = base_of(case, int(random.integers(len(samples))),
+                   SHAPES_IN[random.integers(len(SHAPES_IN))], SHAPES_OUT[random.integers(len(SHAPES_OUT))])
     parts, order = [], 0
     for _ in range(random.integers(1, 5)):
         # A tensor that is already watched by the tape does not start it again, as in PyTorch; and remat keeps nothing
@@ -403,4 +460,4 @@ def parse(text):
     shape_in, shape_out = (eval(each, {}) for each in shapes.split("->"))  # tuples of numbers
     name, count = name.rstrip("]").split("[")
     pairs = [each.split(":") for each in parts.split()]
-    return Nest(Base(CASES[name], int(count), shape_in, shape_out), [Part(name, int(salt)) for name, salt in pairs])
+    return Nest(base_of(CASES[name], int(count), shape_in, shape_out), [Part(name, int(salt)) for name, salt in pairs])

@@ -1,6 +1,7 @@
 """Functions of arrays as users call them, compared with NumPy, SciPy and PyTorch: each with its arguments by
 position and by name. Dtypes and shapes are covered by tests/conformance."""
 
+import itertools
 import unittest
 
 import numpy as np
@@ -251,6 +252,35 @@ class Values(unittest.TestCase):
         self.assertEqual(plait.histogram(A, 4, 0, 1)._fields, ("counts", "edges"))
 
 
+class Interpolation(unittest.TestCase):
+    def test_beside_infinities_is_numpys(self):
+        inf, at = np.inf, np.array([-np.inf, -5.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 7.0, np.inf])
+        positions = [(0.0, 1, 2), (-inf, 0, 1), (0.0, 1, inf), (-inf, 0, inf), (-inf, 0.5, 1)]
+        for places in (*positions, *(each[1:] for each in positions), (-inf, inf)):
+            for values in itertools.product((-inf, 0.0, 1.0, 2.0, inf), repeat=len(places)):
+                with self.subTest(places=places, values=values):
+                    with np.errstate(invalid="ignore"):
+                        wanted = np.interp(at, places, values)
+                    given = [plait.asarray(np.array(each, float)) for each in (at, places, values)]
+                    np.testing.assert_allclose(plait.interp(*given).numpy(), wanted, rtol=1e-12)
+                    finite = at[np.isfinite(wanted)]
+                    _, pull = plait.vjp(plait.interp, plait.asarray(finite), *given[1:])
+                    for found in pull(plait.asarray(np.cos(np.arange(len(finite))))):
+                        self.assertTrue(np.isfinite(found.numpy()).all(), f"at {finite}: {found}")
+
+    def test_of_complex_values_and_at_nan_is_numpys(self):
+        inf, nan = np.inf, np.nan
+        for places in ((0.0, 1.0), (0.0, inf), (-inf, 0.0), (nan, 1.0), (0.0, nan)):
+            for values in itertools.product((complex(0, -inf), complex(2, nan), complex(inf, 1), 1 - 2j), repeat=2):
+                wanted = np.interp([-0.5, 0.25, 0.5], places, values)
+                np.testing.assert_array_equal(plait.interp(*(plait.asarray(np.array(each)) for each in ([-0.5, 0.25, 0.5], places, values))).numpy(), wanted)
+
+    def test_has_gradients_between_positions(self):
+        _, pull = plait.vjp(plait.interp, plait.tensor([0.25, 5.0]), plait.tensor([0.0, 1.0, float("inf")]), plait.tensor([0.0, 4.0, 6.0]))
+        for found, wanted in zip(pull(plait.ones(2)), ([4, 0], [-3, -1, 0], [0.75, 1.25, 0])):
+            np.testing.assert_allclose(found.numpy(), wanted)
+
+
 class Refusals(unittest.TestCase):
     def test_arguments_that_fit_nothing(self):
         x = plait.asarray(A)
@@ -274,6 +304,8 @@ class Refusals(unittest.TestCase):
             (plait.IndexError, "", lambda: plait.flip(x, 2)),
             (plait.ShapeError, "", lambda: plait.concat([x, plait.zeros((2, 2))])),
             (plait.ShapeError, "", lambda: plait.einsum("ij,jk", x, x)),
+            (plait.ValueError, "unexpected 'é' at position 1 of \"é,é->\"", lambda: plait.einsum("é,é->", x, x)),
+            (plait.ValueError, "unexpected '😀' at position 3", lambda: plait.einsum("i,😀", x, x)),
             (plait.ValueError, "", lambda: plait.topk(x, 9)), (plait.ValueError, "", lambda: plait.split(x, 3)),
             (plait.TypeError, "", lambda: plait.bitwise_and(x, 1)), (plait.TypeError, "", lambda: plait.gather(x, 0, x)),
         ):

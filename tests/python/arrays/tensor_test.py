@@ -129,6 +129,25 @@ class Operators(unittest.TestCase):
         self.assertEqual(plait.asarray(np.array([300]), "u8").numpy().tolist(), [44])  # a conversion of an array wraps
         self.assertRaises(plait.ValueError, plait.asarray, 2**63, "i64")
 
+    def test_floats_that_an_integer_dtype_lacks_are_refused(self):
+        nan, infinity = float("nan"), float("inf")
+        for number, dtype in ((300.0, "i8"), (-129.0, "i8"), (nan, "i8"), (-1.0, "u8"), (1e30, "i64"), (2.0**63, "i64"), (-1e19, "i64"), (2.0**64, "u64"),
+                              (infinity, "i64"), (-infinity, "u64"), (300 + 0j, "i8")):
+            like = plait.zeros((2,), dtype=dtype)
+            limits = plait.iinfo(like.dtype)
+            for action in (lambda: plait.asarray(number, dtype), lambda: plait.tensor([[1.0, number]], dtype), lambda: plait.full(2, number, dtype),
+                           lambda: plait.asarray([plait.tensor(1.0), number], dtype), lambda: plait.full_like(like, number)):
+                with self.subTest(number=number, dtype=dtype), self.assertRaisesRegex(
+                        plait.ValueError, f"does not fit into {dtype}, whose range is {limits.min} to {limits.max}"):
+                    action()
+            for action in (lambda: like.at[0].set(number), lambda: like.__setitem__(0, number)):
+                self.assertRaisesRegex(plait.TypeError, "does not fit into", action)
+        for number, dtype, wanted in ((127.9, "i8", 127), (-128.9, "i8", -128), (-0.9, "u8", 0), (255.5, "u8", 255), (2.0**63, "u64", 2**63),
+                                      (-(2.0**63), "i64", -(2**63)), (2.5, "bool", True)):
+            for made in (plait.asarray(number, dtype), plait.tensor([number], dtype)[0], plait.full((), number, dtype)):
+                self.assertEqual(made.item(), wanted)
+        self.assertEqual(plait.asarray(np.array([300.0]), "i8").shape, (1,))  # a conversion of an array is not checked
+
     def test_others_are_left_to_the_other(self):
         with self.assertRaises(TypeError):
             plait.arange(3) + "text"

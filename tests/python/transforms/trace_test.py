@@ -72,6 +72,26 @@ class Tracing(unittest.TestCase):
             x = np.random.default_rng(2).random((count, 3))
             np.testing.assert_allclose(program(x).numpy(), x.mean(0))
 
+    def test_sizes_that_a_dtype_lacks_are_refused(self):
+        x = plait.Spec("f32[n]")
+        for dtype, number, too_large in (("u8", 255, 256), ("i8", 127, 128), ("u16", 65535, 65536), ("f16", 65504, 65536), ("f8e4m3", 448, 449)):
+            like = plait.zeros((2,), dtype=dtype)
+            for way, f in {"operand": lambda x, like: like + x.shape[0], "full": lambda x, like: plait.full((2,), x.shape[0], dtype=dtype),
+                           "with what can be fused": lambda x, like: plait.sum(like * x.shape[0] + like), "at": lambda x, like: like.at[0].set(x.shape[0]),
+                           "branch": lambda x, like: plait.cond(plait.sum(x) > 0, lambda: like + x.shape[0], lambda: like)}.items():
+                program = plait.trace(f)(x, plait.Spec(f"{dtype}[2]"))
+                for run in (program, plait.jit(program)):
+                    with self.subTest(way, dtype=dtype):
+                        wanted = f(np.ones(number) if way != "branch" else plait.ones(number), like)
+                        np.testing.assert_array_equal(run(plait.ones(number), like).numpy(), wanted.numpy())
+                        with self.assertRaisesRegex(plait.ValueError, f"the size {too_large} does not fit into {dtype}, whose range is .* to {number}"):
+                            run(plait.ones(too_large), like)
+                        if way == "branch":
+                            np.testing.assert_array_equal(run(plait.zeros(too_large), like).numpy(), like.numpy())
+        program = plait.trace(lambda x, u: u + (x.shape[0] - 5))(x, plait.Spec("u64[1]"))
+        self.assertEqual(program(plait.ones(6), plait.tensor([1], "u64")).tolist(), [2])
+        self.assertRaisesRegex(plait.ValueError, "the size -1 does not fit into u64", program, plait.ones(4), plait.tensor([1], "u64"))
+
     def test_a_failing_function_leaves_no_trace_open(self):
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
             plait.trace(lambda x: x * (1 / 0))(self.x)

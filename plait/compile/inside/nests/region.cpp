@@ -34,7 +34,9 @@ bool is_pointwise(const ir::Primitive& primitive) {
 Role role_of(const ir::Instruction& instruction) {
   const ir::Primitive& primitive = instruction.primitive();
   if (instruction.result_count() != 1 || !all_arrays(instruction)) return Role::other;
-  if (primitive.structure == ir::Structure::size) return Role::number;
+  if (primitive.structure == ir::Structure::size) {  // a dtype that may lack it is checked apart
+    return primitive.effects(instruction).pure() ? Role::number : Role::other;
+  }
   if (primitive.structure == ir::Structure::literal) {
     const Literal& value = instruction.attributes_as<ir::LiteralAttributes>().value;
     return is_one_number(value) ? Role::number : Role::other;

@@ -74,6 +74,7 @@ std::vector<Tensor> run_recorded(Companion& companion, const TracedInstruction& 
     case ir::Structure::size: {
       const auto& size = recorded.attributes_as<ir::SizeAttributes>();
       const int64_t number = size.value.evaluate(sizes);
+      ir::expect_holds(size.dtype, number);
       return {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
     }
     default:

@@ -69,7 +69,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         if copy is False:
             raise errors.ValueError("asarray: Python numbers cannot become a tensor without a copy")
         if _is_list(obj) and _holds_tensors(obj):
-            return _cast(_core.stack([asarray(each) for each in obj]), dtype)
+            return _core.stack([asarray(each, dtype) for each in obj])
         return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
     elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
         result = from_dlpack(obj)
@@ -155,12 +155,12 @@ def _described(value):
 
 
 def _expect_fits(array, dtype):
-    """ValueError if a number does not fit an integer dtype."""
-    if dtype.kind != "integer" or array.dtype.kind not in "iu" or not array.size:
+    """ValueError if a number, without its fraction, does not fit an integer dtype."""
+    if dtype.kind != "integer" or array.dtype.kind not in "iufc" or not array.size:
         return
     limits = np.iinfo(dtype.long_name)
-    for number in (array.min(), array.max()):
-        if not limits.min <= int(number) <= limits.max:
+    for number in (array.real.min(), array.real.max()):  # NaN, if there is one
+        if not np.isfinite(number) or not limits.min <= int(number) <= limits.max:
             raise errors.ValueError(f"{number} does not fit into {dtype.name}, whose range is {limits.min} to {limits.max}")
 
 
