@@ -318,9 +318,11 @@ TEST(Loader, WaitsNoLongerThanAsked) {
   const Numbers dataset{8, [may_end](int64_t index) {
                           while (index == 2 && !*may_end) std::this_thread::yield();
                         }};
-  Loader loader(dataset, {.batch_size = 2, .workers = 2, .timeout = 0.05});
+  Loader loader(dataset, {.batch_size = 2, .workers = 2, .timeout = 0.5});
+  // The loader waits for its workers when it is destroyed, also if an expectation throws.
+  const std::shared_ptr<void> at_end(nullptr, [may_end](void*) { *may_end = true; });
   auto batch = loader.begin();
-  expect_contains(what_of<IoError>([&] { ++batch; }), {"not ready after 0.05 s", "longer timeout"});
+  expect_contains(what_of<IoError>([&] { ++batch; }), {"not ready after 0.5 s", "longer timeout"});
   *may_end = true;
   std::vector<int64_t> found;
   for (++batch; batch != loader.end(); ++batch) {
