@@ -100,8 +100,10 @@ class Loader {
   // current one.
   const LoaderState& state() const { return core_->state(); }
   // ValueError if the state is of a dataset of another size, or of batches that this loader does
-  // not have; nothing changes then.
+  // not have; nothing changes then. So for a state within an epoch of a loader that is not
+  // in_order, if batch size, ranks or rank differ: each rank is at another place.
   void seek(const LoaderState& state) {
+    core_->expect_division(state);
     (void)run(state, false);
     core_->seek(state);
   }

@@ -127,14 +127,22 @@ std::shared_ptr<void> LoaderCore::next() {
   }
   next_batch_ = *batch + 1;
   MadeBatch made = run_->join(*batch, std::exchange(pieces_, {}));
-  if (made.step.count() > 0) {
-    progress_.note(made.step);
-    state_.place = progress_.place();
-    state_.done = progress_.done();
-    state_.source = std::move(made.source);
-  }
+  if (made.step.count() > 0) note(made);
   if (made.failure) std::rethrow_exception(made.failure);
   return std::move(made.value);
+}
+
+void LoaderCore::note(MadeBatch& made) {
+  progress_.note(made.step);
+  state_.place = progress_.place();
+  state_.done = progress_.done();
+  state_.source = std::move(made.source);
+  const bool lacks_order = !options_.in_order || !state_.division.empty();  // or it began so
+  if (is_stream_ || (state_.done.empty() && !(options_.ranks > 1 && lacks_order))) {
+    state_.division.clear();
+  } else {
+    state_.division = {options_.batch_size, options_.ranks, options_.rank};
+  }
 }
 
 // Both return the number of a batch whose pieces are there, or nothing at the end.
@@ -180,6 +188,23 @@ bool LoaderCore::wait_for_piece() {
           .hint("a longer timeout, or 0 for none; the next call waits for the same batch");
     }
   }
+}
+
+void LoaderCore::expect_division(const LoaderState& state) const {
+  const std::vector<int64_t>& of = state.division;
+  if (of.empty()) return;
+  if (of.size() != 3)
+    throw ValueError("the division of the state has {} numbers, not 3", of.size());
+  if (of[0] == options_.batch_size && of[1] == options_.ranks && of[2] == options_.rank) return;
+  throw ValueError(
+      "the state is of rank {} of {}, batch size {}, whose batches were in no order; this is rank "
+      "{} "
+      "of {}, batch size {}",
+      of[2], of[1], of[0], options_.rank, options_.ranks, options_.batch_size)
+      .hint(
+          "with in_order all ranks have one state, for any number of ranks; without it, save at "
+          "the "
+          "end of an epoch, or restore on each rank its own state");
 }
 
 void LoaderCore::seek(const LoaderState& state) {

@@ -77,6 +77,8 @@ class LoaderCore {
   // the batch after it when it is called again.
   std::shared_ptr<void> next();
   void seek(const LoaderState& state);
+  // ValueError if the state is of a loader without order that had another division.
+  void expect_division(const LoaderState& state) const;
 
  private:
   class Threads;
@@ -84,6 +86,7 @@ class LoaderCore {
   std::optional<int64_t> make_here();
   std::optional<int64_t> collect();
   bool wait_for_piece();
+  void note(MadeBatch& made);
   void stop();
 
   LoaderOptions options_;

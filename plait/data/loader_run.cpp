@@ -1,14 +1,27 @@
 #include "plait/data/loader_run.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
 
 #include "plait/core/error.h"
 #include "plait/data/sample_key.h"
 
 namespace plait::data {
 
-void name_sample(Error& error, int64_t sample) {
-  error.prepend(fmt::format("sample {}: ", sample));
+void rethrow_with_sample(int64_t sample) {
+  const std::string name = fmt::format("sample {}: ", sample);
+  try {
+    throw;
+  } catch (Error& error) {
+    error.prepend(name);
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    std::throw_with_nested(ValueError("{}{}", name, error.what()));
+  }
 }
 
 Tensor mask_of(int64_t samples, int64_t rows) {

@@ -55,8 +55,10 @@ struct LoaderParts {
   Collate collate;
 };
 
-// Adds the name of the sample to the message.
-void name_sample(Error& error, int64_t sample);
+// Throws the exception that is handled now, with the name of the sample in its message. A
+// std::exception becomes a ValueError, in which it is nested; std::bad_alloc and what is not
+// a std::exception stay as they are.
+[[noreturn]] void rethrow_with_sample(int64_t sample);
 Tensor mask_of(int64_t samples, int64_t rows);
 
 // The shape of a batch: the places of its samples, and its rows, which are more if it is padded. A
@@ -152,9 +154,8 @@ class DatasetRun final : public PlannedRun {
       } else {
         use(parts_->data.at(index));
       }
-    } catch (Error& error) {
-      name_sample(error, index);
-      throw;
+    } catch (...) {
+      rethrow_with_sample(index);
     }
   }
 
@@ -176,9 +177,8 @@ class DatasetRun final : public PlannedRun {
           *static_cast<const Sample*>(samples[static_cast<size_t>(row)].value.get());
       try {
         use(sample);
-      } catch (Error& error) {
-        name_sample(error, index_at(shape.places.begin + row));
-        throw;
+      } catch (...) {
+        rethrow_with_sample(index_at(shape.places.begin + row));
       }
     });
   }

@@ -35,7 +35,8 @@ LoaderTensors tensors_of(const LoaderState& state) {
           .place = tensor(state.place),
           .size = tensor(state.size),
           .done = tensor_of(state.done),
-          .source = tensor_of(state.source)};
+          .source = tensor_of(state.source),
+          .division = tensor_of(state.division)};
 }
 
 LoaderState state_of(const LoaderTensors& tensors) {
@@ -45,7 +46,8 @@ LoaderState state_of(const LoaderTensors& tensors) {
           .place = integer_of("place", tensors.place),
           .size = integer_of("size", tensors.size),
           .done = list_of("done", tensors.done),
-          .source = list_of("source", tensors.source)};
+          .source = list_of("source", tensors.source),
+          .division = list_of("division", tensors.division)};
 }
 
 }  // namespace plait::data

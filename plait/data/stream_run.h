@@ -121,11 +121,17 @@ class StreamRun final : public LoaderRun {
         }
         group.raws.push_back(std::move(*raw));
       }
-    } catch (Error& error) {
-      name_sample(error, group.place + static_cast<int64_t>(group.raws.size()));
-      group.failure = std::current_exception();
     } catch (...) {
-      group.failure = std::current_exception();
+      group.failure = named_failure(group.place + static_cast<int64_t>(group.raws.size()));
+    }
+  }
+
+  // The exception that is handled now, with the name of its sample.
+  static std::exception_ptr named_failure(int64_t sample) {
+    try {
+      rethrow_with_sample(sample);
+    } catch (...) {
+      return std::current_exception();
     }
   }
 
@@ -136,9 +142,8 @@ class StreamRun final : public LoaderRun {
       const Tensor key = Finishes<S> ? key_of_place(seed_, epoch_, place) : Tensor();
       use(finished(std::as_const(parts_->data), std::move(group.raws[static_cast<size_t>(row)]),
                    key));
-    } catch (Error& error) {
-      name_sample(error, place);
-      throw;
+    } catch (...) {
+      rethrow_with_sample(place);
     }
   }
 

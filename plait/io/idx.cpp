@@ -6,6 +6,7 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_order.h"
+#include "plait/io/inside/compressed/compression.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/gzip.h"
 
@@ -43,6 +44,18 @@ std::optional<DType> dtype_of(uint8_t code) {
   }
 }
 
+// ParseError for sizes of more than `most` elements, whose product may be past all integers.
+void expect_held(const Sizes& sizes, uint64_t most) {
+  uint64_t left = most;
+  for (const int64_t size : sizes) {
+    if (size == 0) return;
+    left /= static_cast<uint64_t>(size);
+  }
+  if (left > 0) return;
+  throw ParseError("byte 4: an array with the sizes {}, more than the file contains",
+                   text_of_sizes(sizes));
+}
+
 // `most` is an upper bound of the uncompressed bytes.
 template <class Reader>
 Array read_array(Reader reader, uint64_t most) {
@@ -59,12 +72,9 @@ Array read_array(Reader reader, uint64_t most) {
     reader.read(bytes);
     for (const std::byte byte : bytes) size = size << 8 | std::to_integer<int64_t>(byte);
   }
-  const int64_t count = element_count_of(sizes);
-  if (static_cast<uint64_t>(count) > most / static_cast<uint64_t>(size_of(*dtype))) {
-    throw ParseError("byte 4: {} elements, more than the file contains", count);
-  }
+  expect_held(sizes, most / static_cast<uint64_t>(size_of(*dtype)));
   Array array = Array::empty(*dtype, sizes);
-  const auto bytes = static_cast<size_t>(count * array.element_size());
+  const auto bytes = static_cast<size_t>(array.element_count() * array.element_size());
   reader.read({array.writable_data(), bytes});
   reader.expect_end();
   reverse_byte_order(array);
@@ -74,8 +84,9 @@ Array read_array(Reader reader, uint64_t most) {
 }  // namespace
 
 Array read_idx(std::span<const std::byte> bytes) {
-  if (!is_gzip(bytes)) return read_array(PlainReader(bytes), bytes.size());
-  return read_array(GzipReader(bytes), bytes.size() * kMostInflation);
+  if (is_gzip(bytes)) return read_array(GzipReader(bytes), bytes.size() * kMostInflation);
+  expect_not_compressed(bytes);
+  return read_array(PlainReader(bytes), bytes.size());
 }
 
 Array load_idx(const std::string& path) {

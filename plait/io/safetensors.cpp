@@ -18,7 +18,12 @@ const SafetensorsFile& file_with(const SafetensorsSource& source, std::string_vi
 
 std::map<std::string, Array> all_arrays(const Safetensors& file) {
   std::map<std::string, Array> arrays;
-  for (const std::string& name : file.names()) arrays.emplace(name, file.array(name));
+  try {
+    for (const std::string& name : file.names()) arrays.emplace(name, file.array(name));
+  } catch (TypeError& error) {  // a dtype that Plait lacks
+    error.set_hint("Safetensors::open(path) lists the tensors, and reads the others");
+    throw;
+  }
   return arrays;
 }
 

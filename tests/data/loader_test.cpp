@@ -292,13 +292,33 @@ TEST(Loader, AnErrorNamesTheSampleAndIsPassedBy) {
   }
 }
 
-TEST(Loader, OtherExceptionsAreRethrownAsTheyAre) {
+TEST(Loader, OtherExceptionsAreErrorsThatNameTheSample) {
   const Numbers dataset{4, [](int64_t index) {
                           if (index == 3) throw std::out_of_range("mine");
                         }};
   for (const int workers : {0, 1, 3}) {
     Loader loader(dataset, {.batch_size = 2, .workers = workers});
-    EXPECT_THROW(rest_of(loader), std::out_of_range);
+    try {
+      rest_of(loader);
+      ADD_FAILURE() << "no exception";
+    } catch (const ValueError& error) {
+      EXPECT_EQ(error.message(), "sample 3: mine");
+      EXPECT_THROW(std::rethrow_if_nested(error), std::out_of_range);
+    }
+  }
+}
+
+TEST(Loader, WhatIsNoErrorIsRethrownAsItIs) {
+  const Numbers dataset{4, [](int64_t index) {
+                          if (index == 1) throw 7;
+                          if (index == 3) throw std::bad_alloc();
+                        }};
+  for (const int workers : {0, 2}) {
+    Loader loader(dataset, {.batch_size = 1, .workers = workers});
+    auto batch = loader.begin();
+    EXPECT_THROW(++batch, int);
+    ++batch;
+    EXPECT_THROW(++batch, std::bad_alloc);
   }
 }
 
@@ -357,7 +377,34 @@ TEST(Loader, WithoutOrderASlowBatchIsOvertaken) {
   EXPECT_EQ(again, rest);
   EXPECT_EQ(other.state(), (LoaderState{.epoch = 1}));
   Loader wider(dataset, {.batch_size = 4});
-  expect_contains(message_of<ValueError>([&] { wider.seek(state); }), {"no batch begins there"});
+  expect_contains(message_of<ValueError>([&] { wider.seek(state); }),
+                  {"batch size 2", "batch size 4"});
+  EXPECT_EQ(wider.state(), LoaderState());
+}
+
+TEST(Loader, WithoutOrderTheStateIsOfItsRank) {
+  const Numbers dataset{24};
+  const auto options_of = [](int64_t ranks, int64_t rank) {
+    return LoaderOptions{.batch_size = 2, .ranks = ranks, .rank = rank, .in_order = false};
+  };
+  Loader loader(dataset, options_of(3, 1));
+  const auto of_this_rank = [&](LoaderState state) {
+    state = state_of(tensors_of(state));
+    Loader(dataset, options_of(3, 1)).seek(state);
+    for (const auto& [ranks, rank] : {std::pair(3, 0), std::pair(2, 1), std::pair(4, 1)}) {
+      Loader other(dataset, options_of(ranks, rank));
+      expect_contains(what_of<ValueError>([&] { other.seek(state); }), {"rank 1 of 3", "in_order"});
+    }
+  };
+  auto batch = loader.begin();
+  of_this_rank(loader.state());
+  // An ordered loader goes on, whose places differ from those of other ranks still.
+  Loader ordered(dataset, {.batch_size = 2, .ranks = 3, .rank = 1});
+  ordered.seek(loader.state());
+  auto next = ordered.begin();
+  of_this_rank(ordered.state());
+  while (batch != loader.end()) ++batch;
+  Loader(dataset, options_of(4, 2)).seek(loader.state());  // the next epoch
 }
 
 // ---- Threads.

@@ -91,6 +91,8 @@ TEST(Safetensors, HasNamesTypesAndMetadata) {
   EXPECT_EQ(file.info("late").end, bytes.size());
   expect_failure([&] { file.array("late"); },
                  "TypeError: tensor \"late\": it is F8_E8M0, which is not a dtype of Plait");
+  expect_failure([&] { read_safetensors(bytes_of(std::string_view(bytes))); },
+                 "Safetensors::open(path) lists the tensors, and reads the others");
   expect_failure([&] { file.array("earli"); }, "KeyError: unknown tensor \"earli\"");
   expect_failure([&] { file.array("earli"); }, "did you mean \"early\"?");
   EXPECT_EQ(opened(file_of("{}")).metadata(), std::nullopt);

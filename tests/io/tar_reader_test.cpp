@@ -9,6 +9,7 @@
 #include "plait/io/inside/byte_fields.h"
 
 #include "tests/io/tar_samples.h"
+#include "tests/support/errors.h"
 
 namespace plait {
 namespace {
@@ -79,7 +80,19 @@ TEST(TarReader, RefusesDamage) {
                  ParseError)
         << pax;
   }
-  EXPECT_THROW(members_of("\x1f\x8b" + std::string(1022, 'x')), ParseError);
+}
+
+TEST(TarReader, SaysThatAnArchiveIsCompressed) {
+  for (const size_t size : {10, 1022}) {
+    const auto message_for = [&](const std::string& begin) {
+      return what_of<ParseError>([&] { members_of(begin + std::string(size, 'x')); });
+    };
+    expect_contains(message_for("\x1f\x8b"), {"compressed with gzip", "unpack", "gunzip"});
+    expect_contains(message_for("\x28\xb5\x2f\xfd"), {"compressed with zstd"});
+    expect_contains(message_for("BZh91AY&SY"), {"compressed with bzip2"});
+    expect_contains(message_for("\xfd\x37zXZ"), {"compressed with xz"});
+    expect_contains(message_for("BZh91AY"), {size < 512 ? "ends early" : "not the header"});
+  }
 }
 
 }  // namespace

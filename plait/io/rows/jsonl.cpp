@@ -4,6 +4,7 @@
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/json.h"
+#include "plait/io/inside/rows/lines.h"
 #include "plait/io/inside/rows/row_index.h"
 
 namespace plait {
@@ -11,8 +12,8 @@ namespace plait {
 struct JsonlFile::State {
   explicit State(const std::string& place)
       : path(place),
-        file(place),
-        content(characters_of(file.bytes())),
+        file(open_lines(place)),
+        content(characters_of(file->bytes())),
         index(mark_bytes(content), [this](size_t at) { return find_line(content, at, true); }) {}
 
   size_t place(int64_t i) {
@@ -20,17 +21,10 @@ struct JsonlFile::State {
     throw IndexError("{} has {} rows, not row {}", path, index.count(), i);
   }
 
-  Json parsed(size_t position) const {
-    try {
-      return Json::parse(line_at(content, position));
-    } catch (Error& error) {
-      error.prepend(fmt::format("{}: line {}: ", path, line_number(content, position)));
-      throw;
-    }
-  }
+  Json parsed(size_t position) const { return json_of_line(path, content, position); }
 
   std::string path;
-  InputFile file;
+  std::shared_ptr<const InputFile> file;
   std::string_view content;
   RowIndex index;
 };

@@ -36,6 +36,8 @@ constexpr Saying kSayings[] = {
     {"text() to see all", "print(x) to see all"},
     {"register_backend(name, …) adds one", "plait.list_backends() returns the names of all"},
     {"pass .momentum = 0.9", "pass momentum=0.9"},
+    {"most_pixels", "max_pixels"},
+    {"Safetensors::open(path)", "plait.io.open_safetensors(path)"},
     {"optim::Sgd", "optim.SGD"},
     {"DType::", "plait."},
     {"linalg::", "plait.linalg."},

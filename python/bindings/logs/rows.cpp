@@ -5,6 +5,7 @@
 #include "plait/io/inside/json.h"
 #include "plait/io/rows/csv.h"
 #include "plait/io/rows/jsonl.h"
+#include "plait/io/rows/line_stream.h"
 #include "plait/io/rows/text_lines.h"
 
 #include "python/bindings/bindings.h"
@@ -114,6 +115,24 @@ void bind_csv(nb::module_& module) {
       });
 }
 
+void bind_line_stream(nb::module_& module) {
+  nb::class_<LineStream>(module, "_LineStream")
+      .def("__init__",
+           [](LineStream* place, const std::vector<nb::bytes>& given, bool skips_blank) {
+             std::vector<std::string> paths;
+             for (const nb::bytes& each : given) paths.push_back(system_path(each));
+             new (place) LineStream(std::move(paths), skips_blank);
+           })
+      .def("next", [](LineStream& stream) { return computed([&] { return stream.next(); }); })
+      .def("position", &LineStream::position)
+      .def("seek", [](LineStream& stream, const std::vector<int64_t>& position) {
+        computed([&] { stream.seek(position); });
+      });
+  nb::class_<StreamedLine>(module, "_StreamedLine")
+      .def("text", [](const StreamedLine& line) { return text_object(line.text()); })
+      .def("value", [](const StreamedLine& line) { return python_value(line.json()); });
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& module) {
@@ -132,6 +151,7 @@ void bind_rows(nb::module_& module) {
       .def("line", [](const TextLines& lines, int64_t i) {
         return text_object(computed([&] { return lines.line(i); }));
       });
+  bind_line_stream(module);
 }
 
 }  // namespace plait::python

@@ -12,11 +12,13 @@
 #include "plait/data/readers/cifar.h"
 #include "plait/data/readers/image_folder.h"
 #include "plait/data/readers/row_datasets.h"
+#include "plait/data/readers/row_streams.h"
 #include "plait/io/images/encode_image.h"
 #include "plait/ops/arrays/create.h"
 
 #include "tests/io/images/image_samples.h"
 #include "tests/io/temporary_folder.h"
+#include "tests/support/errors.h"
 
 namespace plait {
 namespace {
@@ -143,6 +145,36 @@ TEST(RowDatasets, AreReadByLoaders) {
   EXPECT_THROW(CsvDataset(folder.path("a.csv")), TypeError);
   EXPECT_THROW(CsvDataset(folder.path("a.csv"), {}, {"y"}), KeyError);
   EXPECT_THROW(table.at(2), IndexError);
+}
+
+TEST(RowStreams, AreReadByLoadersAndSaveBytes) {
+  const TemporaryFolder folder;
+  write_text(folder.path("a.txt"), "one\nthree\nfifteen\n");
+  write_text(folder.path("b.txt"), "fourteen\nno\n");
+  const auto lengths =
+      mapped(TextStream({folder.path("a.txt"), folder.path("b.txt")}),
+             [](const std::string& line) { return full({}, static_cast<int64_t>(line.size())); });
+  for (const int workers : {0, 2}) {
+    Loader loader(lengths, {.batch_size = 2, .workers = workers});
+    auto batch = loader.begin();
+    EXPECT_EQ(text_of((*batch).array()), "[3 5] : i64[2]");
+    EXPECT_EQ(loader.state().source, (std::vector<int64_t>{0, 10}));
+    ++batch;
+    EXPECT_EQ(text_of((*batch).array()), "[7 8] : i64[2]");
+    Loader other(lengths, {.batch_size = 2});
+    other.seek(loader.state());
+    EXPECT_EQ(text_of((*other.begin()).array()), "[2] : i64[1]");
+  }
+  write_text(folder.path("a.jsonl"), "[1, 2]\n\n{\"a\": 1,}\n[]\n");
+  const auto texts = mapped(JsonlStream({folder.path("a.jsonl")}), [](const std::string& row) {
+    return full({}, static_cast<int64_t>(row.size()));
+  });
+  Loader rows(texts, {.batch_size = 1, .workers = 2});
+  auto row = rows.begin();
+  EXPECT_EQ(text_of((*row).array()), "[6] : i64[1]");
+  expect_contains(message_of<ParseError>([&] { ++row; }), {"sample 1: ", "a.jsonl: line 3: "});
+  ++row;
+  EXPECT_EQ(text_of((*row).array()), "[2] : i64[1]");
 }
 
 }  // namespace

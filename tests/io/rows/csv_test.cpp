@@ -172,6 +172,9 @@ TEST(CsvFile, ErrorsNameTheFile) {
   expect_contains(message_of<ParseError>([&] { file.row(1); }), {path + ": line 3: "});
   expect_contains(message_of<ParseError>([&] { file.rows(0, 1); }), {path + ": line 3: "});
   EXPECT_THROW(CsvFile(folder.path("none")), IoError);
+  std::ofstream(path) << "\x1f\x8b\x08 and more";
+  expect_contains(message_of<ParseError>([&] { load_csv(path); }), {path, "compressed with gzip"});
+  expect_contains(message_of<ParseError>([&] { CsvFile(path).size(); }), {"compressed with gzip"});
 }
 
 }  // namespace

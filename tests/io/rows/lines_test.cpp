@@ -5,6 +5,7 @@
 
 #include "plait/io/inside/json.h"
 #include "plait/io/rows/jsonl.h"
+#include "plait/io/rows/line_stream.h"
 #include "plait/io/rows/text_lines.h"
 
 #include "tests/io/temporary_folder.h"
@@ -87,6 +88,64 @@ TEST(JsonlFile, ErrorsNameFileAndLine) {
   expect_contains(message_of<ParseError>([&] { rows.value(1); }), {file.name + ": line 3: byte 7"});
   expect_contains(message_of<ParseError>([&] { rows.text(2); }), {file.name + ": line 4: "});
   EXPECT_EQ(rows.value(0).text(), "{\"a\":1}");
+}
+
+TEST(Lines, SayThatAFileIsCompressed) {
+  const FileOf file("\x28\xb5\x2f\xfd and more");
+  expect_contains(message_of<ParseError>([&] { TextLines lines(file.name); }),
+                  {file.name, "compressed with zstd"});
+  EXPECT_THROW(JsonlFile(file.name).size(), ParseError);
+  EXPECT_THROW(LineStream({file.name}).next(), ParseError);
+}
+
+std::vector<std::string> rest_of(LineStream& stream) {
+  std::vector<std::string> lines;
+  while (const auto line = stream.next()) lines.emplace_back(line->text());
+  return lines;
+}
+
+TEST(LineStream, HasTheLinesOfFilesAndGoesOnAtEach) {
+  const FileOf first(
+      "\xEF\xBB\xBF"
+      "a\r\n\nb\n"),
+      second("c\n \nd"), empty("");
+  for (const bool skips_blank : {false, true}) {
+    LineStream stream({first.name, empty.name, second.name}, skips_blank);
+    std::vector<std::string> expected{"a", "", "b", "c", " ", "d"};
+    if (skips_blank) expected = {"a", "b", "c", "d"};
+    do {
+      LineStream other({first.name, empty.name, second.name}, skips_blank);
+      other.seek(stream.position());
+      EXPECT_EQ(rest_of(other), expected);
+      if (!expected.empty()) expected.erase(expected.begin());
+    } while (stream.next());
+    EXPECT_EQ(stream.position(), (std::vector<int64_t>{3, 0}));
+    stream.seek({});
+    EXPECT_EQ(rest_of(stream).front(), "a");
+  }
+}
+
+TEST(LineStream, RefusesOtherPlaces) {
+  const FileOf file("one\ntwo\n");
+  LineStream stream({file.name});
+  for (const auto& position : {std::vector<int64_t>{2, 0}, {0}, {-1, 0}, {0, -4}, {0, 0, 0}}) {
+    EXPECT_THROW(stream.seek(position), ValueError);
+  }
+  for (const int64_t byte : {3, 5, 9}) {
+    stream.seek(std::vector<int64_t>{0, byte});
+    expect_contains(message_of<ValueError>([&] { stream.next(); }), {"no line begins at byte"});
+  }
+}
+
+TEST(LineStream, ErrorsNameFileAndLineAndAreFollowedByTheNext) {
+  const FileOf file("[1]\n[\xff]\n[2]\n");
+  LineStream stream({file.name});
+  stream.next();
+  const auto bad = stream.next();
+  expect_contains(message_of<ParseError>([&] { bad->text(); }), {file.name + ": line 2: byte 1"});
+  expect_contains(message_of<ParseError>([&] { bad->json(); }), {file.name + ": line 2: "});
+  EXPECT_EQ(stream.next()->json_text(), "[2]");
+  EXPECT_THROW(LineStream({"/no/such/file"}).next(), IoError);
 }
 
 }  // namespace

@@ -51,6 +51,15 @@ class Datasets(unittest.TestCase):
         self.refused(pl.ShapeError, r"the tensors are \[2\], \[3\], expected one first size", lambda: data.TensorDataset(pl.ones(2), pl.ones(3)))
         self.refused(pl.ShapeError, r"the tensors are \[\]", lambda: data.TensorDataset(pl.ones(())))
         self.refused(pl.TypeError, "expected one tensor or more", lambda: data.TensorDataset())
+        self.refused(pl.TypeError, "expected one tensor or more", lambda: data.TensorDataset({}))
+
+    def test_a_dict_of_tensors(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pl.io.save_safetensors(f"{folder}/x.safetensors", {"x": pl.asarray(np.arange(6.0).reshape(3, 2)), "y": pl.asarray([1, 2, 3])})
+            dataset = data.TensorDataset(pl.io.load_safetensors(f"{folder}/x.safetensors"))
+        self.assertEqual((len(dataset), {name: each.tolist() for name, each in dataset[-1].items()}), (3, {"x": [4, 5], "y": 3}))
+        batches = [{name: each.tolist() for name, each in batch.items()} for batch in data.DataLoader(dataset, 2)]
+        self.assertEqual(batches, [{"x": [[0, 1], [2, 3]], "y": [1, 2]}, {"x": [[4, 5]], "y": [3]}])
 
     def test_subsets(self):
         subset = data.Subset("abcd", range(3, 0, -1))
@@ -143,7 +152,7 @@ class Datasets(unittest.TestCase):
                 self.assertEqual(len(data.npy_dataset(each)), 100_000)
 
     def test_all_are_pickled(self):
-        for dataset in (data.TensorDataset(pl.arange(3)), data.Subset(range(5), [1, 2]), data.ConcatDataset([range(2), range(3)]),
+        for dataset in (data.TensorDataset(pl.arange(3)), data.TensorDataset({"x": pl.arange(3)}), data.Subset(range(5), [1, 2]), data.ConcatDataset([range(2), range(3)]),
                         data.StackDataset(a=range(3)), data.mapped(range(3), abs)):
             self.assertEqual(str(list(pickle.loads(pickle.dumps(dataset)))), str(list(dataset)))
 

@@ -100,8 +100,33 @@ class Workers(unittest.TestCase):
                 again.load_state_dict(state)
                 self.assertEqual(sorted(found[:taken] + numbers(again)), sorted(found))
         state = next(each for each, _ in states if each.get("done"))
-        with self.assertRaisesRegex(pl.ValueError, "no batch begins there"):
+        with self.assertRaisesRegex(pl.ValueError, "batch size 2, whose batches were in no order .* batch size 5"):
             DataLoader(range(20), 5).load_state_dict(state)
+        with self.assertRaisesRegex(pl.ValueError, "no batch begins there"):
+            DataLoader(range(20), 5).load_state_dict({**state, "division": []})
+
+    def test_without_order_the_state_is_of_its_rank(self):
+        def make(ranks, rank, in_order=False, size=2):
+            return DataLoader(range(24), size, rank=rank, world_size=ranks, in_order=in_order)
+
+        loader = make(3, 1)
+        batches = iter(loader)
+        next(batches)
+        ordered = make(3, 1, in_order=True)  # it goes on, and its places differ from those of other ranks still
+        ordered.load_state_dict(loader.state_dict())
+        next(iter(ordered))
+        for saved in loader, ordered:
+            for state in saved.state_dict(), saved.state():
+                make(3, 1).load_state_dict(state)
+                for other in make(3, 0), make(2, 1), make(4, 1), make(3, 1, size=4):
+                    with self.assertRaisesRegex(pl.ValueError, "(?s)the state is of rank 1 of 3, batch size 2.*in_order=True"):
+                        other.load_state_dict(state)
+        list(batches)
+        make(4, 2).load_state_dict(loader.state_dict())  # the next epoch
+        self.assertNotIn("division", loader.state_dict())
+        whole = make(1, 0)
+        next(iter(whole))
+        make(3, 0).load_state_dict(whole.state_dict())  # none is done out of order
 
     def test_the_first_batch_is_there_soon(self):
         loader, times = DataLoader(Numbers(1000), 8, num_workers=2), []

@@ -1,12 +1,16 @@
 """CIFAR's files, folders of images, WebDataset's shards, and rows of text files, read by loaders."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import pathlib
 import pickle
 import random
 import tarfile
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -214,6 +218,83 @@ class Rows(InFolder):
             self.assertEqual(load(pl.io.JsonlFile(self.folder / "a.jsonl"))[0]["x"].tolist(), [1, 2])
             batch = load(pl.io.CsvFile(self.folder / "a.csv"))[0]
             self.assertEqual((batch["x"].tolist(), batch["y"].tolist()), ([1, 2], [0.5, 1.5]))
+
+    def test_a_batch_of_floats_keeps_the_digits_of_the_file(self):
+        path = self.folder / "a.csv"
+        path.write_text("t,i\n1700000001.25,9007199254740993\n,2\n")
+        batch = next(iter(data.DataLoader(pl.io.CsvFile(path), 2)))
+        self.assertEqual((batch["t"].dtype, batch["i"].dtype), (pl.f64, pl.i64))
+        self.assertEqual((batch["t"][0].item(), batch["i"].tolist()), (1700000001.25, [9007199254740993, 2]))
+        self.assertEqual(json.dumps(pl.io.CsvFile(path)[0]), '{"t": 1700000001.25, "i": 9007199254740993}')
+
+
+class Streams(InFolder):
+    def test_they_are_read_in_order_and_go_on_at_a_byte(self):
+        for number in range(3):
+            rows = [f"é{i}" for i in range(5 * number, 5 * number + 5)]
+            (self.folder / f"{number}.txt").write_bytes("\r\n".join(rows).encode())
+            (self.folder / f"{number}.jsonl").write_text("\n\n".join(json.dumps({"x": each}) for each in rows) + "\n")
+        for made, expected in ((lambda: data.TextStream(f"{self.folder}/{{0..2}}.txt"), [f"é{i}" for i in range(15)]),
+                               (lambda: data.JsonlStream(f"{self.folder}/{{0..2}}.jsonl"), [{"x": f"é{i}"} for i in range(15)])):
+            self.assertEqual(list(made()), expected)
+            self.assertEqual(list(pickle.loads(pickle.dumps(made()))), expected)
+            mapped = data.mapped(made(), lambda sample: next(iter(sample.values())) if isinstance(sample, dict) else sample)
+            self.assertEqual(sum(data.DataLoader(mapped, 4, num_workers=2), []), [f"é{i}" for i in range(15)])
+            texts = lambda loader: [each for batch in loader for each in (batch["x"] if isinstance(batch, dict) else batch)]  # noqa: E731
+            for workers, worker in ((0, "thread"), (2, "thread"), (1, "process")):
+                loader = data.DataLoader(made(), 4, num_workers=workers, worker=worker)
+                batches = iter(loader)
+                head = texts([next(batches), next(batches)])
+                states = loader.state_dict(), loader.state()
+                del batches
+                for state in states:
+                    self.assertEqual(np.asarray(state["source"]["position"]).tolist()[0], 1)
+                    again = data.DataLoader(made(), 4)
+                    again.load_state_dict(state)
+                    self.assertEqual(head + texts(again), [f"é{i}" for i in range(15)])
+
+    def test_the_first_batch_is_there_at_once(self):
+        path = self.folder / "large.txt"
+        with open(path, "wb") as file:
+            file.write(b"line\n" * 10_000)
+            file.truncate(1 << 35)  # 32 GB, of which the disk has nothing
+        for workers in 0, 2:
+            begin = time.monotonic()
+            self.assertEqual(next(iter(data.DataLoader(data.TextStream(path), 5, num_workers=workers, prefetch_factor=1 if workers else None))), ["line"] * 5)
+            self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual([line for line, _ in zip(pl.io.TextLines(path), range(5))], ["line"] * 5)  # rows in order need no length
+
+    def test_errors_name_file_and_line_and_are_passed_by(self):
+        path = self.folder / "a.jsonl"
+        path.write_text('{"x": 1}\n{"x": 1,}\n{"x": 3}\n')
+        batches = iter(data.DataLoader(data.JsonlStream(path), num_workers=1))
+        self.assertEqual(next(batches)["x"].tolist(), [1])
+        with self.assertRaisesRegex(pl.ParseError, "a.jsonl: line 2: byte 8") as caught:
+            next(batches)
+        self.assertIn("sample 1", caught.exception.__notes__[0])
+        self.assertEqual(next(batches)["x"].tolist(), [3])
+        with self.assertRaisesRegex(pl.IoError, "none.txt"):
+            list(data.TextStream(self.folder / "none.txt"))
+        with self.assertRaisesRegex(pl.TypeError, "TextStream: the paths are 3"):
+            data.TextStream(3)
+        lines = data.DataLoader(data.TextStream(path))
+        lines.load_state_dict({"seed": 0, "epoch": 0, "place": 1, "source": {"position": [0, 4]}})
+        with self.assertRaisesRegex(pl.ValueError, "no line begins at byte 4"):
+            list(lines)
+
+
+class Compressed(InFolder):
+    def test_the_error_says_it(self):
+        for name, content in (("gzip", gzip.compress(b"x" * 2000)), ("xz", lzma.compress(b"x" * 2000)), ("bzip2", bz2.compress(b"x" * 2000)),
+                              ("zstd", b"\x28\xb5\x2f\xfd" + bytes(50))):
+            path = self.folder / "data"
+            path.write_bytes(content)
+            readers = [data.WebDataset, lambda path: list(data.WebStream(path)), lambda path: list(data.TextStream(path)), pl.io.TextLines,
+                       lambda path: list(data.JsonlStream(path)), pl.io.read_jsonl, pl.io.read_csv, pl.io.CsvFile]
+            for read in readers + ([pl.io.load_idx] if name != "gzip" else []):
+                with self.assertRaisesRegex(pl.ParseError, f"data: .*compressed with {name}") as caught:
+                    read(path)
+                self.assertIn("unpack", caught.exception.hint)
 
 
 if __name__ == "__main__":

@@ -209,6 +209,9 @@ class Png(unittest.TestCase):
         for width, height in ((60000, 60000), (2 ** 31 - 1, 2 ** 31 - 1), (1, 2 ** 31 - 1)):
             with self.assertRaisesRegex(pl.errors.ParseError, "more than the limit of 178956970"):
                 pl.io.decode_image(png_file(width, height, 8, 2, b""))
+        with self.assertRaises(pl.ParseError) as caught:
+            pl.io.decode_image(png_file(60000, 60000, 8, 2, b""))
+        self.assertEqual(caught.exception.hint, "raise max_pixels if the file is trusted")
         with self.assertRaisesRegex(pl.errors.ParseError, "too early for 12000 x 12000 pixels"):
             pl.io.decode_image(png_file(12000, 12000, 8, 2, b""))
         self.assertEqual(pl.io.image_size(png_file(60000, 50000, 8, 2, b"")), (50000, 60000))

@@ -7,6 +7,7 @@ import argparse
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -18,12 +19,13 @@ import numpy as np
 import plait as pl
 
 STEPS, SAVED_EVERY = 120, 4
+WIDTH = 1024  # so that several threads share the work
 
 
 class Net(pl.Module):
     def __init__(self):
         keys = pl.random.split_key(pl.random.key(1), 2)
-        self.first, self.norm, self.last = pl.nn.Linear(20, 48, key=keys[0]), pl.nn.BatchNorm1d(48), pl.nn.Linear(48, 3, key=keys[1])
+        self.first, self.norm, self.last = pl.nn.Linear(20, WIDTH, key=keys[0]), pl.nn.BatchNorm1d(WIDTH), pl.nn.Linear(WIDTH, 3, key=keys[1])
 
     def __call__(self, x, key):
         return self.last(pl.dropout(pl.gelu(self.norm(self.first(x))), 0.1, key))
@@ -81,6 +83,12 @@ def outcome_of(folder):
     return {path.name: path.read_bytes() for path in [folder / "log.jsonl", *checkpoints.glob("*.safetensors")]}
 
 
+def helper_seconds():
+    """The CPU time of the threads that compute with this one."""
+    tasks = [task for task in pathlib.Path("/proc/self/task").iterdir() if re.fullmatch(r"plait-\d+", (task / "comm").read_text().strip())]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
 def begin_process(folder, workers, threads):
     """A process that trains, forked before anything is computed here."""
     process = os.fork()
@@ -89,6 +97,7 @@ def begin_process(folder, workers, threads):
     try:
         os.environ["PLAIT_THREADS"] = str(threads)
         train(folder, workers)
+        (folder / "helped").write_text(str(helper_seconds()))
         os._exit(0)
     except BaseException:  # noqa: BLE001: the process ends here
         sys.excepthook(*sys.exc_info())
@@ -145,6 +154,10 @@ def kill(kills, seed=0, note=lambda text: None):
     chance, folder = random.Random(seed), pathlib.Path(tempfile.mkdtemp())
     try:
         expected, seconds = run_undisturbed(folder / "undisturbed")
+        expect_as_undisturbed("three threads", run_undisturbed(folder / "threads", threads=3)[0], expected)
+        helped = float((folder / "threads" / "helped").read_text())
+        if helped < 0.001:
+            raise RuntimeError(f"two of three threads worked for {helped} s: the model is too small for them")
         done, runs, number = 0, 0, 0
         while done < kills or number:
             run = folder / f"run{runs}"

@@ -90,7 +90,7 @@ class Csv(InFolder):
         path = self.file("id,score,name,empty,big\n007,1,x,,12345678901234567890\n2,NA,3,,1\n")
         file = pl.io.CsvFile(path)
         self.assertEqual(file.types, {"id": "i64", "score": "f64", "name": "text", "empty": "f64", "big": "text"})
-        self.assertEqual(repr(file[-1]), "{'id': 2, 'score': nan, 'name': '3', 'empty': nan, 'big': '1'}")
+        self.assertEqual(json.dumps(file[-1]), '{"id": 2, "score": NaN, "name": "3", "empty": NaN, "big": "1"}')
         stated = pl.io.read_csv(path, types={"id": "text", "big": "f64"}, missing=["NA", ""])
         self.assertEqual((stated["id"], stated["big"].tolist()), (["007", "2"], [12345678901234567890.0, 1.0]))
         for options, error, message in (

@@ -125,7 +125,22 @@ class Verdicts(Files):
                 with pl.io.open_safetensors(self.path) as file:
                     self.assertEqual((file.get_type("a"), file.get_shape("a")), (name, (8,)))
                     self.assertRaisesRegex(pl.TypeError, f"\"a\": it is {name}, which is not a dtype of Plait", file.get_tensor, "a")
-                self.assertRaisesRegex(pl.TypeError, name, pl.io.load_safetensors, self.path)
+                with self.assertRaisesRegex(pl.TypeError, f'"a": it is {name}') as caught:
+                    pl.io.load_safetensors(self.path)
+                self.assertIn("load_safetensors(path, skip='a')", caught.exception.hint)
+                self.assertEqual(pl.io.load_safetensors(self.path, skip="a"), {})
+
+    def test_some_tensors_of_a_file(self):
+        pl.io.save_safetensors(self.path, {name: pl.zeros(2) for name in ("first.weight", "first.scale", "last.weight")})
+        for options, names in (({"skip": "*.scale"}, ["first.weight", "last.weight"]), ({"only": "first.*"}, ["first.scale", "first.weight"]),
+                               ({"only": ["last.weight", "first.*"], "skip": ["*.scale"]}, ["first.weight", "last.weight"]), ({}, [
+                                   "first.scale", "first.weight", "last.weight"])):
+            self.assertEqual(sorted(pl.io.load_safetensors(self.path, **options)), names)
+        for argument in "only", "skip":
+            with self.assertRaisesRegex(pl.ValueError, f"load_safetensors: {argument}: no tensor of the file matches 'frist.weight'"):
+                pl.io.load_safetensors(self.path, **{argument: "frist.weight"})
+        with self.assertRaisesRegex(pl.TypeError, "load_safetensors: the pattern is 3"):
+            pl.io.load_safetensors(self.path, skip=3)
 
 
 class Exchange(Files):

@@ -8,6 +8,8 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -47,7 +49,8 @@ class Readme(unittest.TestCase):
         for language, ending in (("python", "py"), ("cpp", "cpp")):
             self.assertEqual(block(language), (ROOT / f"examples/first_steps.{ending}").read_text(encoding="utf-8"))
 
-        self.assertEqual(block("cpp", CPP), (ROOT / "examples/line_fit.cpp").read_text(encoding="utf-8"))
+        for found, name in zip(re.findall(r"^```cpp\n(.*?)^```", CPP, re.M | re.S), ("line_fit", "resumed_run"), strict=True):
+            self.assertEqual(found, (ROOT / f"examples/{name}.cpp").read_text(encoding="utf-8"))
 
     def printed(self, *command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
@@ -65,6 +68,22 @@ class Readme(unittest.TestCase):
         if not program.exists():
             self.skipTest("the examples are not built")
         self.assertEqual(self.printed(program), block("", CPP.partition("It prints:")[2]).strip())
+
+    def test_a_killed_run_goes_on(self):
+        program = pathlib.Path(pl.__file__).parents[2] / "bin/plait-resumed-run"
+        if not program.exists():
+            self.skipTest("the examples are not built")
+        with tempfile.TemporaryDirectory() as folder:
+            whole = self.printed(program, f"{folder}/whole")
+            killed = subprocess.Popen([program, f"{folder}/killed"], stdout=subprocess.PIPE)
+            end = time.monotonic() + 60
+            while not list(pathlib.Path(folder).glob("killed/*.safetensors")) and time.monotonic() < end:
+                time.sleep(0.0005)
+            killed.kill()
+            killed.communicate()
+            continues, _, found = self.printed(program, f"{folder}/killed").partition("\n")
+            self.assertRegex(continues, "continues at step [1-9]")
+            self.assertEqual(found, whole)
 
     def test_it_leads_to_every_page(self):
         pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}

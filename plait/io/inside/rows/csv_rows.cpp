@@ -7,6 +7,8 @@
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
+#include "plait/io/inside/byte_fields.h"
+#include "plait/io/inside/compressed/compression.h"
 #include "plait/io/inside/rows/csv_numbers.h"
 #include "plait/io/inside/utf8.h"
 
@@ -76,6 +78,7 @@ CsvRows::CsvRows(std::string_view text, CsvOptions options)
       index_(0, [this](size_t at) {
         return find_csv_row(text_, std::max(at, first_row_), dialect_);
       }) {
+  expect_not_compressed(bytes_of(text));
   read_names();
   check_types();
 }

@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
+#include "plait/io/inside/compressed/compression.h"
 
 namespace plait {
 
@@ -103,6 +104,7 @@ std::string without_end(std::string_view text) {
 }  // namespace
 
 std::optional<TarReader::Header> TarReader::header() {
+  if (position_ == 0) expect_not_compressed(archive_);
   if (position_ > archive_.size() || archive_.size() - position_ < kTarBlock) {
     throw ParseError("byte {}: the archive ends early", archive_.size());
   }
@@ -110,9 +112,6 @@ std::optional<TarReader::Header> TarReader::header() {
   if (std::ranges::all_of(block, [](char byte) { return byte == 0; })) return std::nullopt;
   const std::optional<uint64_t> size = tar_number(block, 124, 12);
   if (!has_tar_checksum(block) || !size) {
-    if (position_ == 0 && block.starts_with("\x1f\x8b")) {
-      throw ParseError("byte 0: this is a gzip file, expected an uncompressed tar archive");
-    }
     throw ParseError("byte {}: this is not the header of a tar archive", position_);
   }
   Header header{.position = position_, .size = *size, .type = block[156]};

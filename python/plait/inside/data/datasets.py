@@ -1,6 +1,7 @@
 """Datasets whose samples have numbers."""
 
 import bisect
+import collections.abc
 import itertools
 
 from plait import _core, errors
@@ -55,15 +56,20 @@ def _expect_index(index, size):
 
 
 class TensorDataset(Dataset):
-    """The rows of tensors of one length: tuples of them. Memory of arrays is shared, so rows of np.load(file, mmap_mode="r") are read when
+    """The rows of tensors of one length: tuples of them, or dicts of the rows of a dict of tensors, such as load_npz returns. Memory of arrays is shared, so rows of np.load(file, mmap_mode="r") are read when
     they are used.
 
     >>> dataset = plait.data.TensorDataset(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([0, 1]))
     >>> dataset[1]
     ([3. 4.] : f32[2], 1 : i64[])
+    >>> plait.data.TensorDataset({"x": plait.zeros((3, 2)), "y": plait.arange(3)})[2]
+    {'x': [0. 0.] : f32[2], 'y': 2 : i64[]}
     """
 
     def __init__(self, *tensors):
+        self._names = None
+        if len(tensors) == 1 and isinstance(tensors[0], collections.abc.Mapping):
+            self._names, tensors = tuple(tensors[0]), tuple(tensors[0].values())
         self.tensors = tuple(asarray(each) for each in tensors)
         if not tensors:
             raise errors.TypeError("TensorDataset: expected one tensor or more")
@@ -77,11 +83,14 @@ class TensorDataset(Dataset):
 
     def __getitem__(self, index):
         index = _expect_index(index, len(self))
-        return tuple(_data.row(each, index) for each in self.tensors)
+        return self._sample(_data.row(each, index) for each in self.tensors)
 
     def stacked(self, indices):
         """The batch of these samples."""
-        return tuple(_data.rows(self.tensors, indices))
+        return self._sample(_data.rows(self.tensors, indices))
+
+    def _sample(self, rows):
+        return tuple(rows) if self._names is None else dict(zip(self._names, rows))
 
 
 class _Wrapping(Dataset):

@@ -103,7 +103,9 @@ class Iteration:
 
     def _note(self, begin, end, source):
         self._progress.note(begin, end)
-        self._position = dataclasses.replace(self._position, place=self._progress.place(), done=self._progress.done(), source=source)
+        done = self._progress.done()
+        self._position = dataclasses.replace(self._position, place=self._progress.place(), done=done, source=source,
+                                             division=self._loader._division(self._position, done))
         self._loader._moved(self, self._position)
 
     def _finish(self):

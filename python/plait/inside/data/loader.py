@@ -31,7 +31,7 @@ class DataLoader:
     - pad_last: yields (batch, mask). All batches have batch_size rows; where the mask is false they are copies of another sample;
     - worker: "thread" or "process". Threads suit NumPy and Plait, which let other threads run while they compute; processes run Python code
       in parallel, and the dataset is pickled;
-    - in_order=False lets a batch be overtaken by later ones.
+    - in_order=False lets a batch be overtaken by later ones. Within an epoch the state is then of this rank alone.
 
     Each iteration is the next epoch. `state_dict()` has the place after the last batch in a few numbers, and an iteration after
     `load_state_dict(state)` goes on there, with any number of workers and of ranks.
@@ -173,9 +173,27 @@ class DataLoader:
         position = position_of(state)
         if position.source is not None and not self._is_stream:
             raise errors.ValueError("DataLoader: the state is that of an iterable dataset")
+        self._expect_division(position.division)
         if is_computed(self.sampler):
             self._run_at(position)  # which refuses places that are not there; other samplers are asked when the iteration begins
         self._position, self._goes_on, self._iteration = position, True, None
+
+    @property
+    def _own_division(self):
+        return self.batch_size or 0, self.world_size, self.rank
+
+    def _division(self, position, done):
+        """The division of the state after a batch: None with an order, when all ranks have one state."""
+        lacks_order = not self._is_stream and (not self.in_order or position.division is not None)
+        return self._own_division if lacks_order and (done or self.world_size > 1) else None
+
+    def _expect_division(self, division):
+        if division not in (None, self._own_division):
+            (size, count, rank), own = division, self._own_division
+            raise errors.ValueError.with_hint(f"DataLoader: the state is of rank {rank} of {count}, batch size {size}, whose batches were in no order "
+                                              f"(in_order=False); this is rank {own[2]} of {own[1]}, batch size {own[0]}",
+                                              "with in_order=True all ranks have one state, for any number of ranks; without it, save at the end of an epoch, "
+                                              "or load on each rank its own state")
 
     def _following(self):
         """The position where the next iteration begins."""
@@ -219,7 +237,7 @@ class DataLoader:
         if position.place > 0 and position.order is not None and position.order != checksum:
             raise errors.ValueError.with_hint("DataLoader: the sampler has another order than when the state was saved",
                                               "a sampler with set_epoch(epoch), whose order depends on the epoch only")
-        return Position(position.seed, position.epoch, position.place, size, position.done, checksum, None)
+        return Position(position.seed, position.epoch, position.place, size, position.done, checksum, None, position.division)
 
     def _moved(self, iteration, position):
         """Called by an iteration after each batch; one that is not the last to begin has no say."""

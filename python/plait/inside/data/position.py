@@ -22,6 +22,9 @@ class Position:
     done: list = dataclasses.field(default_factory=list)  # without order: where batches begin that were consumed, too
     order: int | None = None  # the checksum of the order of a sampler that does not depend on the seed
     source: dict | None = None  # the state of a stream
+    # (batch size, world size, rank) if the state is of no other loader: without order, each rank is at another place, and the batches that are
+    # done have this size.
+    division: tuple | None = None
 
     def following(self):
         """The beginning of the next epoch."""
@@ -32,6 +35,8 @@ class Position:
         found = {"seed": self.seed, "epoch": self.epoch, "place": self.place, "size": self.size}
         if self.done:
             found["done"] = list(self.done)
+        if self.division is not None:
+            found["division"] = list(self.division)
         if self.order is not None:
             found["order"] = self.order
         if self.source:
@@ -42,8 +47,9 @@ class Position:
         """The same as tensors."""
         found = {name: _core.astype(asarray(value), _core.i64) for name, value in self.as_dict().items() if name in ("epoch", "place", "size", "order")}
         found["seed"] = asarray(_u64(self.seed))
-        if self.done:
-            found["done"] = _core.astype(asarray(self.done), _core.i64)
+        for name, numbers in ("done", self.done), ("division", self.division):
+            if numbers:
+                found[name] = _core.astype(asarray(list(numbers)), _core.i64)
         if self.source:
             found["source"] = _tensors(self.source)
         return dict(sorted(found.items()))
@@ -79,10 +85,13 @@ def position_of(state):
             raise errors.KeyError(f"DataLoader: the state has no {name!r}")
     done = [integer("DataLoader", "a place of the state", each) for each in _number(state.get("done", []))]
     order = _number(state.get("order"))
+    division = tuple(integer("DataLoader", "the division of the state", each) for each in _number(state.get("division", [])))
+    if len(division) not in (0, 3):
+        raise errors.ValueError(f"DataLoader: the division of the state has {len(division)} numbers, expected 3")
     return Position(seed_of("DataLoader", _number(state["seed"])), integer("DataLoader", "the epoch of the state", _number(state["epoch"])),
                     integer("DataLoader", "the place of the state", _number(state["place"])),
                     integer("DataLoader", "the size of the state", _number(state.get("size", -1)), -1), done,
-                    None if order is None else integer("DataLoader", "the order of the state", order), _numbers(state.get("source")))
+                    None if order is None else integer("DataLoader", "the order of the state", order), _numbers(state.get("source")), division or None)
 
 
 def _number(value):

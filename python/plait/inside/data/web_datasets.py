@@ -20,7 +20,7 @@ class _Shards:
 
     def _set_up(self, paths, decode, mode):
         name = type(self).__name__
-        self.paths, self.decode, self.mode = _paths(name, paths), decode, mode
+        self.paths, self.decode, self.mode = paths_of(name, paths), decode, mode
         self._decoders = dict(decode) if isinstance(decode, dict) else {}
         if not isinstance(decode, (bool, dict)) or not all(map(callable, self._decoders.values())):
             raise errors.TypeError(f"{name}: decode is {in_words(decode)}, expected True, False, or functions by extension")
@@ -166,7 +166,7 @@ def _integer(content):
         raise errors.ParseError(f"byte 0: {content[:20]!r} is not an integer") from None
 
 
-def _paths(name, given):
+def paths_of(name, given):
     """A list of paths, with ranges in braces written out."""
     if isinstance(given, (str, os.PathLike)):
         given = [given]

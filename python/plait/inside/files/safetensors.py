@@ -6,11 +6,13 @@ import re
 from plait import _core, errors
 from plait.inside.files.file_arguments import Opened, path_of, tensors_of, text_of
 from plait.inside.help.names import in_words
+from plait.inside.trees.patterns import as_patterns, chosen
 
 
-def load_safetensors(path):
+def load_safetensors(path, *, only=(), skip=()):
     """The tensors of a safetensors file, {name: tensor}; or of all shards of a model.safetensors.index.json. They are not copied: their
-    pages are read when they are first used. plait.nn.load_state puts them into a model.
+    pages are read when they are first used. plait.nn.load_state puts them into a model. `only` and `skip` are names to load, or to leave out, or
+    patterns of them: "encoder.*".
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -21,7 +23,18 @@ def load_safetensors(path):
     [2.] : f32[1]
     """
     file = _core._open_safetensors(path_of("load_safetensors", path))
-    return {name: file.tensor(name) for name in file.names()}
+    names, left_out = file.names(), set()
+    for argument, given in ("only", only), ("skip", skip):
+        found = set(chosen(f"load_safetensors: {argument}", as_patterns("load_safetensors", given), names, "tensor of the file"))
+        left_out |= set(names) - found if argument == "only" and given else found
+    return {name: _tensor_in(file, name) for name in names if name not in left_out}
+
+
+def _tensor_in(file, name):
+    try:
+        return file.tensor(name)
+    except errors.TypeError as error:  # a dtype that the library lacks
+        raise errors.TypeError.with_hint(error.message, f"load_safetensors(path, skip={name!r}) leaves it out") from None
 
 
 def save_safetensors(path, tensors, metadata=None, *, max_shard_size=None):

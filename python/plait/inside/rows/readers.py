@@ -1,9 +1,13 @@
 """Readers of CSV, JSONL and text, whole or by row."""
 
+import itertools
 import os
 
 from plait import _core, errors
+from plait.inside.later import Later
 from plait.inside.logs.log import encoded
+
+np = Later("numpy")
 
 
 class _Rows:
@@ -20,8 +24,12 @@ class _Rows:
         return self._core.size()
 
     def __iter__(self):
-        for i in range(len(self)):
-            yield self[i]
+        for i in itertools.count():  # without len(self), which searches the whole file
+            try:
+                row = self[i]
+            except errors.IndexError:
+                return
+            yield row
 
     def __reduce__(self):  # another process opens the file itself
         return type(self)._opened, (self._given,)
@@ -35,7 +43,8 @@ class _Rows:
 
 
 class CsvFile(_Rows):
-    """The rows of a CSV file (RFC 4180), by number: dicts of integers, floats and strings. The file is mapped, and searched for rows when they
+    """The rows of a CSV file (RFC 4180), by number: dicts of integers, floats and strings. Numbers of
+    columns of f64 are np.float64, so that a batch of them is f64. The file is mapped, and searched for rows when they
     are first asked for. `rows` reads several as columns. Options are those of read_csv.
 
     >>> import tempfile
@@ -43,7 +52,7 @@ class CsvFile(_Rows):
     >>> _ = open(path, "w").write('name,width\\nrose,0.5\\n"lily, white",0.25\\n')
     >>> flowers = plait.io.CsvFile(path)
     >>> len(flowers), flowers[1]
-    (2, {'name': 'lily, white', 'width': 0.25})
+    (2, {'name': 'lily, white', 'width': np.float64(0.25)})
     >>> flowers.rows(0, 2)["width"]
     [0.5  0.25] : f64[2]
     """
@@ -73,7 +82,12 @@ class CsvFile(_Rows):
         columns = self._core.rows(place, place + 1) if place >= 0 else {}
         if not columns or not all(map(len, columns.values())):
             raise errors.IndexError(f"{self!r} has {len(self)} rows, not row {i}")
-        return {name: column[0] if isinstance(column, list) else column[0].item() for name, column in columns.items()}
+        return {name: column[0] if isinstance(column, list) else _number(column[0].item()) for name, column in columns.items()}
+
+
+def _number(value):
+    """A float of Python would be f32 in a batch."""
+    return np.float64(value) if isinstance(value, float) else value
 
 
 def _expect_csv_options(separator, quote, header):
