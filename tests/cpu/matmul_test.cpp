@@ -134,6 +134,29 @@ TEST(Matmul, OfOneColumn) {
   reset_setting("cpu");
 }
 
+TEST(Matmul, IsReproducibleForAnyNumberOfThreads) {
+  set_setting("reproducible", "on");
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    for (const auto [rows, steps, columns] :
+         {Extents{9, 20, 4096}, Extents{1, 900, 700}, Extents{5, 70'000, 1}, Extents{70, 130, 95},
+          Extents{300, 600, 40}, Extents{400, 300, 520}, Extents{1500, 200, 300}}) {
+      const Array a = random_array(dtype, {rows, steps}, 1);
+      const Array b = random_array(dtype, {steps, columns}, 2);
+      std::vector<Array> results;
+      for (const int threads : {1, 2, 3, 5}) {
+        const Threads team(threads);
+        results.push_back(product(a, b, {rows, columns}));
+        EXPECT_EQ(std::memcmp(results[0].data(), results.back().data(),
+                              static_cast<size_t>(rows * columns * size_of(dtype))),
+                  0)
+            << name_of(dtype) << " " << rows << " " << steps << " " << columns << ", " << threads;
+      }
+      expect_product(a, b, results[0]);
+    }
+  }
+  reset_setting("reproducible");
+}
+
 // Calls tile units directly, even where they do not pay: partial tiles, and every layout.
 TEST(TileProduct, EverySizeAndLayout) {
   if (tile_kernels() == nullptr) GTEST_SKIP() << "this processor has no tile units";

@@ -443,14 +443,24 @@ constinit Setting<int64_t> kSpinMicroseconds(
      .description = "how long an idle thread spins before it sleeps",
      .range = {0, kMostSpinMicroseconds},
      .changed = [] { team.refresh(); }});
+constinit Setting<bool> kReproducible(
+    {.name = "reproducible",
+     .standard = "false",
+     .description = "whether results are the same bits for any number of threads"});
 
 }  // namespace setting
 
 namespace {
-const ListedSettings thread_settings{&setting::kThreads, &setting::kSpinMicroseconds};
+const ListedSettings thread_settings{&setting::kThreads, &setting::kSpinMicroseconds,
+                                     &setting::kReproducible};
 }
 
 int thread_count() { return team.size(); }
+
+int planned_thread_count() {
+  constexpr int kReproducible = 16;
+  return setting::kReproducible.get() ? kReproducible : thread_count();
+}
 
 void set_thread_count(int count) {
   if (count < 1 || count > kMaxThreadCount) {

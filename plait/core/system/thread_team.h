@@ -17,7 +17,8 @@ namespace plait {
 
 namespace setting {
 extern Setting<int64_t> kThreads, kSpinMicroseconds;
-}
+extern Setting<bool> kReproducible;
+}  // namespace setting
 
 inline constexpr int kMaxThreadCount = 1024;
 inline constexpr int kMostSpinMicroseconds = 1'000'000;
@@ -38,6 +39,11 @@ void parallel_chunks(int64_t chunks, FunctionRef<void(int64_t)> body);
 // The size of the team, including the caller: the setting `threads`, or available_cpu_count() if
 // that is 0.
 int thread_count();
+
+// The number of threads for which products and convolutions are cut into pieces: pieces of another
+// size may be rounded otherwise. thread_count(), or always the same with the setting
+// `reproducible`.
+int planned_thread_count();
 
 // Changes the size for later calls, also from within a body; running calls are not affected.
 void set_thread_count(int count);

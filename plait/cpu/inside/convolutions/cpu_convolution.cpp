@@ -24,7 +24,7 @@ constexpr int64_t kPatchBytes = 1 << 20;        // size of a block of patches
 constexpr int64_t kChannelUnit = 16;            // channels that the library computes at a time
 
 int64_t worthwhile_threads(const ConvolutionShape& shape) {
-  return std::clamp<int64_t>(shape.work() / kThreadWork, 1, thread_count());
+  return std::clamp<int64_t>(shape.work() / kThreadWork, 1, planned_thread_count());
 }
 
 // Convolution by the library: each thread takes a part of the images and channels.

@@ -102,7 +102,7 @@ class SingleRows final : public CpuRowProduct {
   int64_t rows_at_once() const {
     const int64_t row_bytes = products_.columns * products_.element_size();
     const int64_t most = std::max(kBlockBytes / row_bytes / kRowUnit, int64_t{1}) * kRowUnit;
-    const int64_t wanted = quotient_up(thread_count(), products_.count);
+    const int64_t wanted = quotient_up(planned_thread_count(), products_.count);
     const int64_t each = quotient_up(quotient_up(products_.rows, wanted), kRowUnit) * kRowUnit;
     return std::min({most, each, products_.rows});
   }
@@ -135,7 +135,7 @@ std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
 std::unique_ptr<RowProduct> compile::row_product(const Array& a, const Array& b) {
   const Layout out = Layout::contiguous(sizes_of_product(a.layout(), b.layout()));
   Products products = products_of(a, b, out, nullptr);
-  const int64_t threads = thread_count();
+  const int64_t threads = planned_thread_count();
   if (products.work() * products.count < kLeastWork) return nullptr;
   if (products.count < threads && products.rows < kRowUnit * threads) return nullptr;
   // Operands whose layout the library does not support are copied.

@@ -79,7 +79,7 @@ class Run {
  public:
   explicit Run(const Products& products) : products_(products) {
     const int64_t threads =
-        std::min<int64_t>(thread_count(), products.work() * products.count / kThreadWork);
+        std::min<int64_t>(planned_thread_count(), products.work() * products.count / kThreadWork);
     const int64_t blocks = (threads + products.count - 1) / products.count;
     grid_ = {1, 1, products.rows, products.columns};
     if (blocks > 1) {
@@ -163,7 +163,7 @@ bool run_dots(const Products& products) {
   if (products.a.column_stride != 1 || products.b.row_stride != 1) return false;
   const int64_t size = products.element_size(), steps = products.steps, rows = products.rows;
   const int64_t count = products.count * rows;
-  if (steps >= cpu::kLongDot && count < 2 * thread_count()) {
+  if (steps >= cpu::kLongDot && count < 2 * planned_thread_count()) {
     for (int64_t i = 0; i < count; ++i) {
       const Products::Single single = products.single(i / rows);
       cpu::write_long_dot(kernel, single.a.data + i % rows * single.a.row_stride * size,

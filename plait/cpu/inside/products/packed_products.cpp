@@ -26,7 +26,8 @@ Buffer dense_copy(DType dtype, const Matrix& m) {
 
 std::unique_ptr<PackedProducts> PackedProducts::of(DType dtype, const Matrix& a, const Matrix& b,
                                                    DType b_dtype) {
-  if (!library_has_product(dtype) || a.rows < std::max(kLeastRows, kLeastBlock * thread_count())) {
+  if (!library_has_product(dtype) ||
+      a.rows < std::max(kLeastRows, kLeastBlock * planned_thread_count())) {
     return nullptr;
   }
   if (a.rows * a.columns * b.columns < kLeastWork) return nullptr;
@@ -38,7 +39,7 @@ std::unique_ptr<PackedProducts> PackedProducts::of(DType dtype, const Matrix& a,
 
 PackedProducts::PackedProducts(DType dtype, const Matrix& a, const Matrix& b, DType b_dtype)
     : dtype_(dtype), b_dtype_(b_dtype), a_(a), b_(b) {
-  const int64_t threads = thread_count();
+  const int64_t threads = planned_thread_count();
   const int64_t most =
       std::clamp(kBlockBytes / (a.columns * size_of(dtype)), kLeastBlock, kMostBlock);
   const int64_t blocks = quotient_up(quotient_up(a.rows, most), threads) * threads;
@@ -51,7 +52,7 @@ bool PackedProducts::prepare() {
   const int64_t a_row = a_.column_stride == 1 ? a_.row_stride : a_.columns;
   product_ = packed_library_product({dtype_, b_dtype_, rows_, a_.rows - (row_blocks() - 1) * rows_,
                                      b_.columns, a_.columns, a_row, b_.row_stride, b_.column_stride,
-                                     thread_count()});
+                                     planned_thread_count()});
   return product_ != nullptr;
 }
 

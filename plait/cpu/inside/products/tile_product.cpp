@@ -39,7 +39,7 @@ TileProduct::TileProduct(const Matrix& a, const Matrix& b, DType b_dtype)
 // Every thread gets equally many blocks.
 TileProduct::Blocks TileProduct::rows_at_once() const {
   const int64_t most = std::max(kPackedBytes / panel_bytes_, int64_t{1}) * kTilePanel;
-  const int64_t threads = thread_count();
+  const int64_t threads = planned_thread_count();
   const int64_t blocks = quotient_up(quotient_up(a_.rows, most), threads) * threads;
   return {a_.rows, quotient_up(quotient_up(a_.rows, blocks), kTilePanel) * kTilePanel};
 }
@@ -49,7 +49,7 @@ int64_t TileProduct::first_row(int64_t block) const {
 }
 
 int64_t TileProduct::column_groups() const {
-  return std::min(panels_.count(), quotient_up(thread_count(), rows_.count()));
+  return std::min(panels_.count(), quotient_up(planned_thread_count(), rows_.count()));
 }
 
 void TileProduct::run(int64_t block, int64_t group, int64_t groups, const TargetMatrix& out,
