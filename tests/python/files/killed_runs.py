@@ -95,7 +95,7 @@ def begin_process(folder, workers, threads):
     if process:
         return process
     try:
-        os.environ["PLAIT_THREADS"] = str(threads)
+        os.environ |= {"PLAIT_THREADS": str(threads), "PLAIT_REPRODUCIBLE": "on"}
         train(folder, workers)
         (folder / "helped").write_text(str(helper_seconds()))
         os._exit(0)
