@@ -9,7 +9,7 @@ struct Line {
   Tensor offset = zeros({});
   Tensor operator()(const Tensor& x) const { return slope * x + offset; }
 };
-using State = optim::TrainState<Line, optim::AdamW<Line>>;
+using State = optim::TrainState<Line, optim::AdamW<Line>, std::tuple<>, data::LoaderTensors>;
 
 struct Points {  // a dataset
   int64_t size() const { return 40; }
@@ -26,22 +26,16 @@ State train_step(const State& state, const Tensor& x, const Tensor& y) {
   return state.update(grad(loss_of)(state.model, x, y));
 }
 
-struct Run {  // all that a checkpoint holds
-  State training;
-  data::LoaderTensors loader;
-};
-
 int main(int, char** arguments) {
   CheckpointFolder checkpoints(arguments[1], {.keep_last = 2});
   data::Loader loader(Points{}, {.batch_size = 4, .shuffle = true, .seed = 3, .workers = 2});
   const Line line;
-  State state = optim::train_state(line, optim::AdamW<Line>(line, {.lr = 0.1}), random::key(0));
+  State state = optim::train_state(line, optim::AdamW<Line>(line, {.lr = 0.1}), random::key(0),
+                                   std::tuple(), data::tensors_of(loader.state()));
 
   if (checkpoints.latest()) {
-    Run run{state, data::tensors_of(loader.state())};
-    run = checkpoints.restore(run, {.resize = {"loader.*"}});
-    loader.seek(data::state_of(run.loader));
-    state = run.training;
+    state = checkpoints.restore(state, {.resize = {"loader.*"}});
+    loader.seek(data::state_of(state.loader));
     std::printf("continues at step %d\n", state.step.item<int>());
   }
   const auto step = jit(train_step, {.donate = {0}, .repeatable = true});
@@ -49,7 +43,10 @@ int main(int, char** arguments) {
     for (const auto& [x, y] : loader) {
       state = step(state, x, y);
       const auto number = state.step.item<int64_t>();
-      if (number % 6 == 0) checkpoints.save(number, Run{state, data::tensors_of(loader.state())});
+      if (number % 6 == 0) {
+        state.loader = data::tensors_of(loader.state());
+        checkpoints.save(number, state);
+      }
     }
   }
   checkpoints.close();

@@ -78,6 +78,19 @@ TEST(State, WhatDoesNotFitIsListedAndNothingIsLoaded) {
   EXPECT_GT(difference(std::get<3>(loaded).weight, std::get<3>(to).weight), 0);
 }
 
+TEST(State, APatternThatMatchesNothingIsRefused) {
+  const Net net = net_of(kKey);
+  const nn::State whole = nn::state(net);
+  (void)nn::load_state(net, whole, {.missing = {"0.*"}});  // which may be there
+  for (const auto& [options, words] : std::vector<std::pair<nn::LoadOptions, std::string>>{
+           {{.missing = {"foo.*"}}, "missing: no name of the model matches \"foo.*\""},
+           {{.superfluous = {"foo.*"}}, "superfluous: no name of the state matches \"foo.*\""},
+           {{.rename = {{"enc.*", "*"}}}, "rename: no name of the state matches \"enc.*\""}}) {
+    expect_contains(what_of<ValueError>([&] { (void)nn::load_state(net, whole, options); }),
+                    {"nn::load_state: " + words});
+  }
+}
+
 TEST(State, ImaginaryPartsAreNotDropped) {
   Net to = net_of(kKey);
   nn::State state = nn::state(to);

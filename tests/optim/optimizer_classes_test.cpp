@@ -160,6 +160,27 @@ TEST(Classes, RefuseWhatCannotBe) {
                   {"momentum_buffer has no", "the momentum was 0 when the optimizer was made"});
 }
 
+TEST(Classes, NumbersThatAreAssignedAreChecked) {
+  optim::AdamW optimizer(Net(), {.groups = {{{"head"}, {{"lr", 0.5}}}}});
+  const auto what = [](const auto& at) {
+    return what_of<ValueError>([&] { (void)step(Net(), at, batch()); });
+  };
+  optim::AdamW other = optimizer;
+  other.lr = -1.;
+  expect_contains(what(other), {"optim::AdamW: lr is -1, expected a number: 0 or more"});
+  other = optimizer;
+  other.numbers["beta1"] = 1;
+  expect_contains(what(other), {"optim::AdamW: beta1 is 1, expected a number from 0 to below 1"});
+  other = optimizer;
+  other.groups[0].numbers["lr"] = -2;
+  expect_contains(what(other), {"optim::AdamW: groups[0]: lr is -2"});
+  const auto jitted = jit([](const Net& net, const optim::AdamW<Net>& at, const Tensor& x) {
+    return step(net, at, x);
+  });
+  optimizer.lr = 0.1;
+  (void)jitted(Net(), optimizer, batch());
+}
+
 TEST(Classes, ComplexParametersGoDownhill) {
   const Tensor z = astype(tensor<double>({3, -2}), DType::c128);
   const auto size = [](const Tensor& at) { return sum(square(absolute(at))); };

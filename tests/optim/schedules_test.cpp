@@ -219,6 +219,15 @@ TEST(Schedules, RefuseWhatCannotBe) {
                   {"the factor from step 3 on is -1, expected 0 or more"});
   expect_contains(what_of<ValueError>([&] { optim::warmup_cosine_decay_schedule(0, 1, 10, 5); }),
                   {"decay_steps is 5, expected more than warmup_steps, 10"});
+  expect_contains(what_of<ValueError>([&] { optim::linear_schedule(0, 1, -1); }),
+                  {"transition_steps is -1, expected a number: 0 or more"});
+  expect_contains(what_of<ValueError>([&] { optim::exponential_decay(1, 0, 0.5); }),
+                  {"optim::exponential_decay: transition_steps is 0"});
+  expect_contains(what_of<ValueError>([&] { optim::piecewise_constant_schedule(1, {{-1, 2}}); }),
+                  {"optim::piecewise_constant_schedule: a boundary is -1"});
+  const optim::Schedule one = optim::constant_schedule(1);
+  expect_contains(what_of<ValueError>([&] { optim::join_schedules({one, one, one}, {3, 2}); }),
+                  {"optim::join_schedules: a boundary is 2, expected a number: 3 or more"});
 }
 
 }  // namespace

@@ -44,6 +44,20 @@ TEST(Microbatches, AreEqualToTheWholeBatch) {
                   {"optim::microbatches: n is 0"});
 }
 
+TEST(Microbatches, OfALossThatIsASum) {
+  const auto whole =
+      value_and_grad([](const Net& net, const Tensor& x) { return 12. * loss_of(net, x); });
+  const auto part = value_and_grad([](const Net& net, const Tensor& x) {
+    return loss_of(net, x) * static_cast<double>(x.shape(0).number());
+  });
+  const auto [loss, gradient] = whole(Net(), batch());
+  const auto [own, slices] = optim::microbatches(3, part, Reduction::sum)(Net(), batch());
+  EXPECT_NEAR(own.item<double>(), loss.item<double>(), 1e-12);
+  EXPECT_LT(max(absolute(slices.layer.weight - gradient.layer.weight)).item<double>(), 1e-12);
+  expect_contains(what_of<ValueError>([&] { optim::microbatches(3, part, Reduction::none); }),
+                  {"optim::microbatches: reduce is none, expected mean or sum"});
+}
+
 struct Normed {
   Tensor weight = tensor<double>({1, 2});
   nn::Buffer mean = number(0);
@@ -147,6 +161,21 @@ TEST(GradientClipping, BoundsTheTotalNorm) {
   EXPECT_EQ(first(optim::clip_grad_value(gradient, 0.25).head), 0.25);
   expect_contains(what_of<ValueError>([&] { optim::get_total_norm(gradient, 0); }),
                   {"norm_type is 0, expected a number above 0"});
+  Net bad = gradient;
+  bad.head = bad.head * NAN;
+  EXPECT_TRUE(std::isnan(optim::clip_grad_norm(bad, 1).second.item<double>()));
+  expect_contains(what_of<Error>([&] { (void)optim::clip_grad_norm(bad, 1, 2, true); }),
+                  {"the gradient.head", "nan"});
+}
+
+TEST(TrainState, HasThePlaceOfALoader) {
+  const auto state = optim::train_state(Net(), optim::AdamW(Net()), random::key(1), std::tuple(),
+                                        std::vector<Tensor>{number(3), number(5)});
+  const auto next = state.update(Net());
+  EXPECT_EQ(next.loader[1].item<double>(), 5);
+  std::vector<std::string> paths;
+  for_each_leaf(next, [&](std::string_view path, const Tensor&) { paths.emplace_back(path); });
+  EXPECT_EQ(paths.back(), "loader.1");
 }
 
 TEST(TrainState, IsOneTreeOfAJittedStep) {

@@ -4,7 +4,9 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "plait/core/error.h"
 #include "plait/core/text.h"
 
 namespace plait {
@@ -52,6 +54,30 @@ std::optional<std::string> renamed(const std::string& name, const Renaming& rena
     if (texts) return to ? std::optional(with_stars(*to, *texts)) : std::nullopt;
   }
   return name;
+}
+
+void expect_matches(std::string_view what, std::string_view things, std::string_view pattern,
+                    std::span<const std::string> names) {
+  if (std::ranges::any_of(names,
+                          [&](const auto& each) { return matches_pattern(each, pattern); })) {
+    return;
+  }
+  const std::string near = nearest_name(pattern, names);
+  const auto first = names.first(std::min(kMostListed, names.size()));
+  throw ValueError("{}: no name of the {} matches {}", what, things, in_quotes(pattern))
+      .at(Location::of_caller())
+      .hint(near.empty() ? fmt::format("there are {}", fmt::join(first, ", "))
+                         : fmt::format("did you mean {}?", near));
+}
+
+void expect_matches(std::string_view what, const Renaming& renaming,
+                    std::span<const std::string> names) {
+  for (const auto& [pattern, to] : renaming) {
+    const auto fits = [&](const std::string& name) {
+      return texts_of_stars(name, pattern).has_value();
+    };
+    if (!std::ranges::any_of(names, fits)) expect_matches(what, "state", pattern, names);
+  }
 }
 
 void Differences::add_names(const std::vector<std::string>& names, std::string_view what,

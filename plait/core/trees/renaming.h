@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,12 @@ using Renaming = std::vector<std::pair<std::string, std::optional<std::string>>>
 
 // The new name; nothing if it is dropped.
 std::optional<std::string> renamed(const std::string& name, const Renaming& renaming);
+
+// ValueError for a pattern that matches none of the names; `things` are what has them.
+void expect_matches(std::string_view what, std::string_view things, std::string_view pattern,
+                    std::span<const std::string> names);
+void expect_matches(std::string_view what, const Renaming& renaming,
+                    std::span<const std::string> names);
 
 // Lines of text, a few of each kind.
 class Differences {

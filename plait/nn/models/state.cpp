@@ -7,7 +7,26 @@
 namespace plait::nn {
 namespace {
 
+std::vector<std::string> names_of(const State& state) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : state) names.push_back(name);
+  return names;
+}
+
+void expect_patterns_match(std::span<const Place> places, const State& given,
+                           const LoadOptions& options) {
+  std::vector<std::string> own;
+  for (const Place& place : places) own.push_back(place.name);
+  for (const std::string& pattern : options.missing) {
+    expect_matches("nn::load_state: missing", "model", pattern, own);
+  }
+  for (const std::string& pattern : options.superfluous) {
+    expect_matches("nn::load_state: superfluous", "state", pattern, names_of(given));
+  }
+}
+
 State renamed(const State& state, const LoadOptions& options) {
+  expect_matches("nn::load_state: rename", options.rename, names_of(state));
   State made;
   std::map<std::string, std::string> olds;
   for (const auto& [name, tensor] : state) {
@@ -51,6 +70,7 @@ std::string shape_text(const Tensor& tensor) { return tensor.shape().text(); }
 
 void load_places(std::span<const Place> places, const State& state, const LoadOptions& options) {
   const State given = renamed(state, options);
+  expect_patterns_match(places, given, options);
   std::vector<std::string> absent, further;
   std::vector<const Place*> misshapen;
   State left = given;

@@ -18,6 +18,7 @@ namespace plait::nn {
 
 using State = std::map<std::string, Tensor>;
 
+// A pattern that matches no name is an error.
 struct LoadOptions {
   Renaming rename = {};                       // names of the state to those of the model
   std::vector<std::string> missing = {};      // patterns of names that the state may lack

@@ -13,10 +13,12 @@ namespace plait::nn {
 // Changes of the frequencies for contexts longer than those of training.
 enum class RopeType : uint8_t {
   plain,
-  linear,   // divides them by the factor
-  dynamic,  // raises the base as the sequence grows beyond the original context
-  llama3,   // divides low ones, keeps high ones, and mixes those between
-  yarn,     // the same by a ramp over dimensions, and scales sines and cosines
+  linear,  // divides them by the factor
+  // Raises the base as the sequence grows beyond the original context. Keys in a cache keep the
+  // frequencies that they were rotated with, so there it differs from the whole sequence.
+  dynamic,
+  llama3,  // divides low ones, keeps high ones, and mixes those between
+  yarn,    // the same by a ramp over dimensions, and scales sines and cosines
 };
 
 // The fields of rope_scaling in configurations of Hugging Face. Those that are not of the type are

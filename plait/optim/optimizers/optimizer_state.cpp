@@ -226,6 +226,24 @@ OptimizerState OptimizerState::init(const OptimizerSettings& settings, const Ten
   return made;
 }
 
+void OptimizerState::expect_within(const std::vector<NamedNumber>& limits) const {
+  const auto expect = [](const std::string& what, const TreeNumber& number, const NamedNumber& by) {
+    if (number.schedule || !number) return;
+    Number(number.value()).expect_within(what + ": " + by.name, by.least, by.below);
+  };
+  for (const NamedNumber& each : limits) {
+    const auto find = [&](const std::string& what, const TreeNumbers& among) {
+      const auto found = among.find(each.name);
+      if (found != among.end()) expect(what, found->second, each);
+    };
+    if (each.name == "lr") expect(std::string(name()), lr, each);
+    find(std::string(name()), numbers);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      find(fmt::format("{}: groups[{}]", name(), i), groups[i].numbers);
+    }
+  }
+}
+
 void OptimizerState::follow(Tensors& parameters, const Tensors& gradients) {
   const OptimizerRule& found = *rule.rule;
   std::map<int, Settings> all = all_settings(*this);

@@ -83,6 +83,8 @@ struct OptimizerState {
   // that match nothing.
   static OptimizerState init(const OptimizerSettings& settings, const Tensors& parameters);
   std::string_view name() const;
+  // ValueError for a number that was assigned, and is out of its limits.
+  void expect_within(const std::vector<NamedNumber>& limits) const;
   // One step, in place.
   void follow(Tensors& parameters, const Tensors& gradients);
 };
@@ -99,6 +101,8 @@ struct OptimizerOf : OptimizerState {
 
   // Returns the model and the optimizer of the next step.
   [[nodiscard]] std::pair<Model, OptimizerOf> update(Model model, const Model& gradients) const {
+    static const OptimizerSettings settings = settings_of(ClassOptions());
+    expect_within(settings.numbers);
     OptimizerOf next = *this;
     Tensors parameters = parameters_of(model);
     next.follow(parameters, gradients_of(name(), model, gradients));

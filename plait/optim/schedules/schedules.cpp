@@ -31,8 +31,13 @@ Schedule with(const Schedule& schedule, const BoundariesAndScales& given) {
   return schedule.with("boundaries", boundaries).with("scales", scales);
 }
 
+void expect_from_zero(std::string_view schedule, std::string_view name, double value) {
+  Number(value).expect_within(fmt::format("{}: {}", schedule, name), 0, kInfinity);
+}
+
 void expect_scales(std::string_view schedule, const BoundariesAndScales& given) {
   for (const auto& [boundary, scale] : given) {
+    expect_from_zero(schedule, "a boundary", boundary);
     if (scale >= 0) continue;
     throw ValueError("{}: the factor from step {} on is {}, expected 0 or more", schedule, boundary,
                      scale)
@@ -75,6 +80,10 @@ Schedule join_schedules(const std::vector<Schedule>& schedules,
                      boundaries.size(), schedules.size())
         .at(Location::of_caller());
   }
+  for (size_t i = 0; i < boundaries.size(); ++i) {
+    const double least = i == 0 ? 0 : boundaries[i - 1];
+    Number(boundaries[i]).expect_within("optim::join_schedules: a boundary", least, kInfinity);
+  }
   const auto rule = [](const Schedule& s, const Tensor& step) {
     const std::vector<Tensor>& begins = s.numbers("boundaries");
     const std::vector<Schedule>& parts = s.parts("schedules");
@@ -94,7 +103,8 @@ Schedule constant_schedule(double value) {
 
 Schedule polynomial_schedule(double init_value, double end_value, double power_of_rest,
                              double transition_steps, double transition_begin) {
-  if (transition_steps <= 0) return constant_schedule(init_value);
+  expect_from_zero("optim::polynomial_schedule", "transition_steps", transition_steps);
+  if (transition_steps == 0) return constant_schedule(init_value);
   const auto rule = [](const Schedule& s, const Tensor& step) {
     const Tensor& steps = s["transition_steps"];
     const Tensor left = 1. - clip(step - s["transition_begin"], 0., steps) / steps;
@@ -114,7 +124,8 @@ Schedule linear_schedule(double init_value, double end_value, double transition_
 
 Schedule exponential_decay(double init_value, double transition_steps, double decay_rate,
                            const ExponentialDecayOptions& options) {
-  if (transition_steps <= 0 || decay_rate == 0) return constant_schedule(init_value);
+  expect_above_zero("optim::exponential_decay", "transition_steps", transition_steps);
+  if (decay_rate == 0) return constant_schedule(init_value);
   const auto rule = [](const Schedule& s, const Tensor& step) {
     const Tensor done = maximum(step - s["transition_begin"], 0.) / s["transition_steps"];
     const Tensor& rate = s["decay_rate"];

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "plait/ops/effects/check.h"
 #include "plait/optim/update.h"
 
 namespace plait::optim {
@@ -15,17 +16,23 @@ Tensor scaled_by(const Tensor& gradient, const Tensor& factor);
 Tensor clipped_to(const Tensor& gradient, double clip_value);
 
 // The norm of all tensors of a gradient together, as if they were one vector; `norm_type` may be
-// infinite.
+// infinite. With error_if_nonfinite a NaN or an infinity in the gradient is a CheckError, which
+// names the tensor by its path.
 template <class Tree>
-Tensor get_total_norm(const Tree& gradients, double norm_type = 2) {
-  return total_norm_of(tensors_of(gradients), norm_type);
+Tensor get_total_norm(const Tree& gradients, double norm_type = 2,
+                      bool error_if_nonfinite = false) {
+  const Tensor norm = total_norm_of(tensors_of(gradients), norm_type);
+  if (!error_if_nonfinite) return norm;
+  check_finite(gradients, "the gradient");
+  return check_finite(norm, "the norm of the gradient");
 }
 
 // Gradients whose total norm is at most max_norm, and the norm that they had.
 template <class Tree>
 [[nodiscard]] std::pair<Tree, Tensor> clip_grad_norm(Tree gradients, double max_norm,
-                                                     double norm_type = 2) {
-  const Tensor norm = get_total_norm(gradients, norm_type);
+                                                     double norm_type = 2,
+                                                     bool error_if_nonfinite = false) {
+  const Tensor norm = get_total_norm(gradients, norm_type, error_if_nonfinite);
   const Tensor factor = clipping_factor(norm, max_norm);
   for_each_tensor(gradients, [&](Tensor& leaf) { leaf = scaled_by(leaf, factor); });
   return {std::move(gradients), norm};

@@ -8,9 +8,16 @@
 
 namespace plait::optim {
 
-void expect_slices(int64_t n) {
-  if (n > 0) return;
-  throw ValueError("optim::microbatches: n is {}, expected 1 or more", n).at(Location::of_caller());
+int64_t divisor_of(int64_t n, Reduction reduce) {
+  if (n <= 0) {
+    throw ValueError("optim::microbatches: n is {}, expected 1 or more", n)
+        .at(Location::of_caller());
+  }
+  if (reduce == Reduction::none) {
+    throw ValueError("optim::microbatches: reduce is none, expected mean or sum")
+        .at(Location::of_caller());
+  }
+  return reduce == Reduction::sum ? 1 : n;
 }
 
 Tensor in_slices(const Tensor& x, int64_t n) {

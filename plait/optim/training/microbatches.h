@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/ops/neural/loss.h"
 #include "plait/tensor/tensor.h"
 #include "plait/transform/control/control.h"
 
@@ -21,7 +22,9 @@ Tensor sum_of_two(const Tensor& a, const Tensor& b);
 Tensor divided_by(const Tensor& total, int64_t n);
 Tensor first_slice(const Tensor& slices);
 Tensor other_slices(const Tensor& slices);
-void expect_slices(int64_t n);  // ValueError unless n is above 0
+// By which number the sums over n slices are divided. ValueError unless n is above 0, and for
+// Reduction::none.
+int64_t divisor_of(int64_t n, Reduction reduce);
 
 // A tag for functions that return the model, too.
 struct ChangesModel {};
@@ -57,13 +60,14 @@ auto over(int64_t n, const First& first, const Next& next, const Batch& batch) {
 
 // Makes a function of a model and a batch, such as value_and_grad(loss), run over n slices of the
 // batch one after another, along the first axis of all arguments but the first. The result is the
-// mean over the slices: for a loss that is a mean, that of the whole batch.
+// mean over the slices: for a loss that is a mean, that of the whole batch. With Reduction::sum it
+// is their sum: for a loss that is a sum.
 //
 //   auto [loss, gradients] = optim::microbatches(4, value_and_grad(loss_of))(model, x, y);
 template <class F>
-auto microbatches(int64_t n, F function) {
-  expect_slices(n);
-  return [n, function = std::move(function)](const auto& model, const auto&... batch) {
+auto microbatches(int64_t n, F function, Reduction reduce = Reduction::mean) {
+  const int64_t divisor = divisor_of(n, reduce);
+  return [n, divisor, function = std::move(function)](const auto& model, const auto&... batch) {
     using Batch = std::tuple<std::decay_t<decltype(batch)>...>;
     const auto first = [&](const Batch& slice) {
       return slices::sums_of(
@@ -72,7 +76,7 @@ auto microbatches(int64_t n, F function) {
     const auto next = [&](const auto& sum, const Batch& slice) {
       return map_leaves(sum_of_two, sum, first(slice));
     };
-    return slices::means_of(slices::over(n, first, next, Batch(batch...)), n);
+    return slices::means_of(slices::over(n, first, next, Batch(batch...)), divisor);
   };
 }
 
@@ -84,30 +88,30 @@ auto microbatches(int64_t n, F function) {
 //       optim::microbatches(4, value_and_grad(loss_of, with_aux), optim::changes_model)(model, x);
 //   auto [loss, changed] = result;
 template <class F>
-auto microbatches(int64_t n, F function, ChangesModel) {
-  expect_slices(n);
-  return
-      [n, function = std::move(function)]<class Model>(const Model& model, const auto&... batch) {
-        using Batch = std::tuple<std::decay_t<decltype(batch)>...>;
-        using Carry = std::pair<Model, std::pair<Tensor, Model>>;  // the model, and sums
-        const auto call = [&](const Model& at, const Batch& slice) {
-          auto [result, gradients] =
-              std::apply([&](const auto&... each) { return function(at, each...); }, slice);
-          auto& [value, changed] = result;
-          static_assert(std::is_same_v<std::decay_t<decltype(changed)>, Model>,
-                        "with changes_model the loss returns (number, model)");
-          return Carry(std::move(changed), slices::sums_of(std::pair(value, std::move(gradients))));
-        };
-        const auto first = [&](const Batch& slice) { return call(model, slice); };
-        const auto next = [&](const Carry& so_far, const Batch& slice) {
-          Carry made = call(so_far.first, slice);
-          made.second = map_leaves(sum_of_two, so_far.second, made.second);
-          return made;
-        };
-        auto [changed, totals] = slices::over(n, first, next, Batch(batch...));
-        auto [value, gradients] = slices::means_of(std::move(totals), n);
-        return std::pair(std::pair(std::move(value), std::move(changed)), std::move(gradients));
-      };
+auto microbatches(int64_t n, F function, ChangesModel, Reduction reduce = Reduction::mean) {
+  const int64_t divisor = divisor_of(n, reduce);
+  return [n, divisor, function = std::move(function)]<class Model>(const Model& model,
+                                                                   const auto&... batch) {
+    using Batch = std::tuple<std::decay_t<decltype(batch)>...>;
+    using Carry = std::pair<Model, std::pair<Tensor, Model>>;  // the model, and sums
+    const auto call = [&](const Model& at, const Batch& slice) {
+      auto [result, gradients] =
+          std::apply([&](const auto&... each) { return function(at, each...); }, slice);
+      auto& [value, changed] = result;
+      static_assert(std::is_same_v<std::decay_t<decltype(changed)>, Model>,
+                    "with changes_model the loss returns (number, model)");
+      return Carry(std::move(changed), slices::sums_of(std::pair(value, std::move(gradients))));
+    };
+    const auto first = [&](const Batch& slice) { return call(model, slice); };
+    const auto next = [&](const Carry& so_far, const Batch& slice) {
+      Carry made = call(so_far.first, slice);
+      made.second = map_leaves(sum_of_two, so_far.second, made.second);
+      return made;
+    };
+    auto [changed, totals] = slices::over(n, first, next, Batch(batch...));
+    auto [value, gradients] = slices::means_of(std::move(totals), divisor);
+    return std::pair(std::pair(std::move(value), std::move(changed)), std::move(gradients));
+  };
 }
 
 }  // namespace plait::optim

@@ -22,13 +22,15 @@ Tensor key_of_use(const Tensor& key, int64_t label);
 Tensor first_step();  // 0 as i64[]
 Tensor step_after(const Tensor& step);
 
-template <class Model, class ModelOptimizer, class Metrics = std::tuple<>>
+template <class Model, class ModelOptimizer, class Metrics = std::tuple<>,
+          class Loader = std::tuple<>>
 struct TrainState {
   Model model;
   ModelOptimizer optimizer;
   Tensor key;   // of random numbers
   Tensor step;  // i64[]
   Metrics metrics = {};
+  Loader loader = {};  // its place, a tree: data::tensors_of(loader.state())
 
   // The state after one step of the optimizer. Further arguments are passed to its update.
   template <class... More>
@@ -55,10 +57,14 @@ struct TrainState {
   }
 };
 
-template <class Model, class ModelOptimizer, class Metrics = std::tuple<>>
-TrainState<Model, ModelOptimizer, Metrics> train_state(Model model, ModelOptimizer optimizer,
-                                                       Tensor key, Metrics metrics = {}) {
-  return {std::move(model), std::move(optimizer), std::move(key), first_step(), std::move(metrics)};
+template <class Model, class ModelOptimizer, class Metrics = std::tuple<>,
+          class Loader = std::tuple<>>
+TrainState<Model, ModelOptimizer, Metrics, Loader> train_state(Model model,
+                                                               ModelOptimizer optimizer, Tensor key,
+                                                               Metrics metrics = {},
+                                                               Loader loader = {}) {
+  return {std::move(model), std::move(optimizer), std::move(key),
+          first_step(),     std::move(metrics),   std::move(loader)};
 }
 
 }  // namespace plait::optim

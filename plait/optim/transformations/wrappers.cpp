@@ -34,7 +34,7 @@ DType lowest_dtype(const Tensors& tensors) {
 struct LookaheadRule final : TransformationRule {
   LookaheadRule(Transformation fast, int64_t period, Number slow_step_size, bool resets)
       : TransformationRule("optim::lookahead",
-                           {any_number("slow_step_size", std::move(slow_step_size))}),
+                           {{"slow_step_size", std::move(slow_step_size), 0, kAboveOne}}),
         inner(std::move(fast)),
         sync_period(whole(name + ": sync_period", period)),
         reset_state(resets) {}
@@ -78,7 +78,7 @@ struct ScheduleFreeRule final : TransformationRule {
   ScheduleFreeRule(Transformation base, Number learning_rate, const ScheduleFreeOptions& options)
       : TransformationRule("optim::schedule_free",
                            {positive("learning_rate", std::move(learning_rate)),
-                            {"b1", options.b1, kAboveZero, kAboveOne},
+                            {"b1", options.b1, kAboveZero, 1},
                             any_number("weight_lr_power", options.weight_lr_power)}),
         inner(std::move(base)),
         state_dtype(options.state_dtype) {}

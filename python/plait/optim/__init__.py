@@ -28,14 +28,18 @@ from plait.inside.transformations.descents_by_squares import adadelta, adafactor
 from plait.inside.transformations.optimizer import Optimizer, apply_updates, global_norm, incremental_update, periodic_update  # noqa: F401
 from plait.inside.transformations.clipping import (  # noqa: F401
     adaptive_grad_clip, add_noise, clip, clip_by_block_rms, clip_by_global_norm, differentially_private_aggregate, expect_finite,
-    keep_params_nonnegative, per_example_global_norm_clip, per_example_layer_norm_clip, unitwise_norm, zero_nans)
+    keep_params_nonnegative, per_example_global_norm_clip, per_example_layer_norm_clip, unitwise_clip, unitwise_norm,
+    zero_nans)
 from plait.inside.transformations.combining import (  # noqa: F401
     chain, flatten, freeze, masked, multi_transform, named_chain, partition, selective_transform)
 from plait.inside.transformations.conditions import (  # noqa: F401
     MultiSteps, apply_if_finite, conditionally_mask, conditionally_transform, skip_large_updates, skip_not_finite)
+from plait.inside.transformations.galore import galore, scale_by_galore  # noqa: F401
 from plait.inside.transformations.linesearch import (  # noqa: F401
     lbfgs, scale_by_backtracking_linesearch, scale_by_lbfgs, scale_by_zoom_linesearch, value_and_grad_from_state)
-from plait.inside.transformations.matrices import hutchinson_estimator_diag_hessian, muon, scale_by_muon, scale_by_sophia, sophia  # noqa: F401
+from plait.inside.transformations.matrices import (  # noqa: F401
+    hutchinson_estimator_diag_hessian, muon, scale_by_muon, scale_by_sophia, sophia)
+from plait.inside.transformations.matrix_views import GaLoreDimensionNumbers, MuonDimensionNumbers  # noqa: F401
 from plait.inside.transformations.moments import (  # noqa: F401
     scale_by_acprop, scale_by_adam, scale_by_adamax, scale_by_adan, scale_by_ademamix, scale_by_adopt, scale_by_amsgrad, scale_by_belief,
     scale_by_lion, scale_by_radam, scale_by_simplified_ademamix, scale_by_yogi)

@@ -119,6 +119,7 @@ REFUSED = [
     ("Softplus", (0,), {}, "beta is 0"),
     ("Softshrink", (-1,), {}, "lambd is -1"),
     ("Hardtanh", (1, 1), {}, "min_val is 1 and max_val 1, expected min_val below max_val"),
+    ("Hardtanh", (), {"min_value": 2, "max_value": 1}, "min_val is 2 and max_val 1"),
     ("Threshold", (0, None), {}, "value is None"),
     ("PReLU", (0,), {}, "num_parameters is 0"),
     ("RReLU", (0.5, 0.1), {}, "lower is 0.5 and upper 0.1"),

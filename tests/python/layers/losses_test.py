@@ -269,6 +269,8 @@ class Classes(unittest.TestCase):
                 (lambda: nn.CrossEntropyLoss(weight=pl.ones((2, 2))), pl.ShapeError, r"CrossEntropyLoss: weight is \[2, 2\], expected \[classes\]"),
                 (lambda: nn.NLLLoss(weight=pl.tensor([1, 2])), pl.TypeError, r"nn.NLLLoss: weight is i64\[2\], expected floats"),
                 (lambda: nn.MultiMarginLoss(p=3), pl.ValueError, "nn.MultiMarginLoss: p is 3, expected 1 or 2"),
+                (lambda: nn.TripletMarginLoss(margin=-1), pl.ValueError, "nn.TripletMarginLoss: margin is -1, expected a number above 0"),
+                (lambda: nn.TripletMarginWithDistanceLoss(margin=0.0), pl.ValueError, "margin is 0.0, expected a number above 0"),
                 (lambda: nn.TripletMarginLoss(p=-1), pl.ValueError, "nn.TripletMarginLoss: p is -1"),
                 (lambda: nn.TripletMarginLoss(margin="wide"), pl.ValueError, "margin is 'wide', expected a number, at"),
                 (lambda: nn.TripletMarginWithDistanceLoss(distance_function=2.0), pl.TypeError, "is not a function"),

@@ -211,6 +211,12 @@ class States(unittest.TestCase):
             np.testing.assert_array_equal(value.numpy(), before[name])
         state["0.weight"] = np.zeros((5, 3))
         loaded = nn.load_state(ours, state, missing="2.head.*", superfluous=["*.haed.*"])
+        whole = nn.state(ours)
+        nn.load_state(ours, whole, missing="2.head.*")  # which may be there
+        with self.assertRaisesRegex(pl.ValueError, r"missing: no name of the model matches '2.haed.\*'"):
+            nn.load_state(ours, whole, missing="2.haed.*")
+        with self.assertRaisesRegex(pl.ValueError, r"superfluous: no name of the state matches 'foo.\*'"):
+            nn.load_state(ours, whole, superfluous="foo.*")
         self.assertIs(loaded[2].head.bias, ours[2].head.bias)
         self.assertEqual(np.abs(loaded[0].weight).max().item() if hasattr(np.abs(loaded[0].weight), "item") else 0, 0)
         with self.assertRaisesRegex(pl.TypeError, "the state is a list"):
@@ -366,6 +372,8 @@ class Containers(unittest.TestCase):
 
     def test_dicts(self):
         heads = nn.ModuleDict({"a": nn.Linear(1, 1)})
+        self.assertEqual((len(nn.ModuleDict(modules={"a": nn.Linear(1, 1)})), len(nn.ModuleList(modules=[nn.Linear(1, 1)])),
+                          len(nn.ParameterDict(parameters={"a": 1.0})), len(nn.ModuleList(None))), (1, 1, 1, 0))
         heads["b"] = nn.Linear(1, 2)
         self.assertEqual((list(heads), heads.keys(), "b" in heads, len(heads)), (["a", "b"], ["a", "b"], True, 2))
         self.assertEqual([name for name, _ in heads.items()], ["a", "b"])

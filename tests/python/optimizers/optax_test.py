@@ -184,6 +184,13 @@ LATER = {
     "muon, dion": lambda m: (m.muon(0.05, ns_coeffs="dion", consistent_rms=0.2, nesterov=False, adaptive=True)),
     "muon, schatten": lambda m: (m.muon(0.05, preconditioning="schatten")),
     "muon, aol": lambda m: (m.muon(0.05, preconditioning="aol", adam_learning_rate=0.02)),
+    "muon, turned": lambda m: m.muon(0.05, weight_decay=0.01, consistent_rms=0.2, muon_weight_dimension_numbers={
+        "matrix": contrib.MuonDimensionNumbers(-1, 0), "vector": None, "number": None}),
+    "galore": lambda m: m.galore(0.05, rank=2, update_proj_gap=5, weight_decay=0.01),
+    "galore, of lion": lambda m: m.galore(0.01, rank=1, update_proj_gap=7, scale=0.5, base_optimizer=m.scale_by_lion()),
+    "galore, turned": lambda m: m.galore(0.05, rank=2, update_proj_gap=5, weight_dimension_numbers=contrib.GaLoreDimensionNumbers(-1, 0)),
+    "scale_by_galore, by name": scaled(lambda m: m.scale_by_galore(2, 9, weight_dimension_numbers={
+        "matrix": contrib.GaLoreDimensionNumbers(1, (0,)), "vector": None, "number": None})),
     "sophia": lambda m: m.sophia(0.05, gamma=0.5, update_interval=3, hessian_diagonal_fn=m.stateless(lambda g, p: {k: g[k] * g[k] + 0.1 for k in g})),
     "sophia, not clipped": lambda m: m.sophia(0.02, gamma=1.0, clip_threshold=None, eps=0.5, hessian_diagonal_fn=m.stateless(
         lambda g, p: {k: g[k] * g[k] + 0.1 for k in g})),
@@ -203,7 +210,7 @@ REASONS = {  # of optax's functions that are not compared with it
     "init_empty_state": "of optax's own types", "with_extra_args_support": "every update takes further arguments",
     "value_and_grad_from_state": "tested by its example", "schedule_free_eval_params": "tested by its example",
     "power_iteration": "of linear algebra", "matrix_inverse_pth_root": "of linear algebra", "nnls": "of linear algebra",
-    "galore": "not here yet", "scale_by_galore": "not here yet",
+    "unitwise_clip": "of adaptive_grad_clip; tested by its example",
 }
 
 
@@ -239,6 +246,24 @@ class AsOptax(unittest.TestCase):
 
     def test_of_second_order(self):
         self.expect_alike(LATER)
+
+    def test_muon_of_further_axes(self):
+        """Heads are columns, or a batch of matrices."""
+        import jax
+
+        start, step_of = np.random.default_rng(4).normal(size=(3, 4, 2)), np.random.default_rng(5).normal(size=(20, 3, 4, 2))
+        for axes in contrib.MuonDimensionNumbers(0, (1, 2)), contrib.MuonDimensionNumbers(2, 0), contrib.MuonDimensionNumbers((2, 0), -2):
+            for named in {}, {"adaptive": True}:
+                theirs = contrib.muon(0.05, muon_weight_dimension_numbers={"w": axes}, weight_decay=0.1, **named)
+                ours = pl.optim.muon(0.05, muon_weight_dimension_numbers=lambda params, axes=axes: {name: axes for name in params}, weight_decay=0.1, **named)
+                a, b = {"w": jax.numpy.asarray(start)}, {"w": pl.asarray(start)}
+                theirs_state, state, update = theirs.init(a), ours.init(b), jax.jit(theirs.update)
+                for each in step_of:
+                    updates, theirs_state = update({"w": jax.numpy.asarray(each)}, theirs_state, a)
+                    a = optax.apply_updates(a, updates)
+                    updates, state = ours.update({"w": pl.asarray(each)}, state, b)
+                    b = pl.optim.apply_updates(b, updates)
+                np.testing.assert_allclose(b["w"], a["w"], rtol=1e-10, atol=1e-12)
 
     def test_lookahead(self):
         """The slow weights are in the state here, and in optax a part of the weights."""

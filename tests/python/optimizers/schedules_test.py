@@ -154,6 +154,10 @@ class Schedules(unittest.TestCase):
                 (lambda: optim.cosine_decay_schedule(0.1, 0), pl.ValueError, "cosine_decay_schedule: decay_steps is 0"),
                 (lambda: optim.join_schedules([optim.constant_schedule(1.0)], [3]), pl.ValueError, "expected 0 numbers"),
                 (lambda: optim.piecewise_constant_schedule(1.0, {3: -1.0}), pl.ValueError, "factors of 0 or more"),
+                (lambda: optim.piecewise_constant_schedule(1.0, {-1: 0.5}), pl.ValueError, "has the steps -1, expected 0 or more"),
+                (lambda: optim.join_schedules([optim.constant_schedule(1.0)] * 3, [5, 3]), pl.ValueError, "has the steps 5, 3, expected 0 or more, none below"),
+                (lambda: optim.linear_schedule(1.0, 0.0, -1), pl.ValueError, "transition_steps is -1, expected a number above 0"),
+                (lambda: optim.exponential_decay(1.0, 0, 0.5), pl.ValueError, "exponential_decay: transition_steps is 0"),
                 (lambda: optim.warmup_cosine_decay_schedule(0.0, 1.0, 10, 5), pl.ValueError, "expected more than warmup_steps")):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

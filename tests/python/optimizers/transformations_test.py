@@ -55,6 +55,41 @@ class Numbers(unittest.TestCase):
                 for a, b in zip(found[0], other):
                     np.testing.assert_array_equal(a, b)
 
+    def test_every_alias_with_a_rate_takes_a_schedule(self):
+        """A schedule that is at two places of the tree would be recorded again, and the first call is eager: other bits."""
+        for name, make in sorted(vars(optim).items()):
+            rate = next(iter(inspect.signature(make).parameters), None) if inspect.isfunction(make) and not name.startswith("_") else None
+            if rate != "learning_rate" or name in ("scale_by_learning_rate", "polyak_sgd"):
+                continue
+            named = {"key": pl.random.key(0)} if "key" in inspect.signature(make).parameters else {}
+            if name in ("dpsgd", "optimistic_adam", "lbfgs", "sophia", "momo", "momo_adam", "dog", "dowg"):  # they need other arguments of update, or rates
+                continue
+            with self.subTest(name):
+                found = []
+                for value in 0.01, optim.constant_schedule(0.01):
+                    model = model_of()
+                    optimizer = optim.Optimizer(make(value, **named), model)
+                    step = pl.jit(lambda model, optimizer: optimizer.update(model, pl.grad(loss_of)(model)))
+                    for _ in range(3):
+                        model, optimizer = step(model, optimizer)
+                    self.assertEqual(pl.stats(step).traces, 1)
+                    found.append(leaves(model))
+                for a, b in zip(*found):
+                    np.testing.assert_array_equal(a, b)
+
+    def test_names_that_are_misspelt(self):
+        optimizer = optim.Optimizer(optim.adam(0.1), model_of())
+        for thing, name, near in ((optimizer.transformation, "learnin_rate", "learning_rate"), (optim.scale(0.1), "step_sise", "step_size"),
+                                  (optim.constant_schedule(0.1), "valeu", "value"), (optim.lookahead(optim.sgd(0.1), 2, 0.5), "slow_stepsize", "slow_step_size"),
+                                  (optim.lr_scheduler.ReduceLROnPlateau(0.1), "facter", "factor")):
+            with self.assertRaisesRegex(pl.AttributeError, rf"has no '{name}'; did you mean {near}\?"):
+                setattr(thing, name, 0.5)
+        class Own(optim.GradientTransformation):
+            pass
+
+        own = Own(lambda params: (), lambda updates, state, params: (updates, state))
+        own.note = "classes of users are open"
+
     def test_the_state_is_a_tree(self):
         optimizer = optim.Optimizer(optim.adam(0.1), {"w": pl.ones(2)})
         self.assertEqual(list(pl.tree.structure(optimizer).paths),
@@ -173,6 +208,16 @@ class Narrow(unittest.TestCase):
         made, _ = tx.update({"w": 64.0 * gradient["w"]}, tx.init(weights), weights)
         np.testing.assert_array_equal(made["w"], plain.update(gradient, plain.init(weights))[0]["w"])
 
+    def test_every_number_of_loss_scale_is_in_the_tree(self):
+        optimizer = optim.Optimizer(optim.loss_scale(optim.sgd(0.1)), pl.ones(2))
+        self.assertIn("transformation.min_scale", pl.tree.structure(optimizer).paths)
+        update = pl.jit(lambda optimizer, model, gradient: optimizer.update(model, gradient))
+        gradient = pl.full((2,), float("inf"))
+        for least in 8.0, 2.0**15, 2.0**20:
+            optimizer.transformation.min_scale = least
+            self.assertEqual(update(optimizer, pl.ones(2), gradient)[1].loss_scale.item(), max(least, 2.0**15))
+        self.assertEqual(pl.stats(update).traces, 1)
+
     def test_least_loss_scale(self):
         weights, gradient = pl.ones(2), pl.full((2,), float("inf"))
         for least, made in ((1.0, optim.loss_scale(optim.sgd(0.1), 8.0)), (0.5, optim.loss_scale(optim.sgd(0.1), 1.0, min_scale=0.5))):
@@ -267,6 +312,18 @@ class Slices(unittest.TestCase):
         with self.assertRaisesRegex(pl.TypeError, "an argument is a scalar"):
             optim.microbatches(4)(step)(model, pl.tensor(1.0), key, further={})
 
+    def test_a_loss_that_is_a_sum(self):
+        loss = lambda model, x: pl.sum((model(x) - 1.0) ** 2)  # noqa: E731
+        model, step = model_of(), pl.value_and_grad(loss)
+        wanted, run = leaves(step(model, X)), optim.microbatches(3, reduce="sum")(step)
+        for made in run(model, X), pl.jit(run)(model, X):
+            for a, b in zip(leaves(made), wanted):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+        with self.assertRaisesRegex(pl.ValueError, "optim.microbatches: reduce is 'none', expected 'mean' or 'sum'"):
+            optim.microbatches(3, reduce="none")
+        with self.assertRaisesRegex(pl.ValueError, "weight is of a mean"):
+            optim.microbatches(3, reduce="sum", weight=lambda model, x: 1)
+
     def test_bad_batches(self):
         with self.assertRaisesRegex(pl.ValueError, "the batch of 12 cannot be cut into 5 equal slices"):
             optim.microbatches(5)(pl.grad(loss_of))(model_of(), X)
@@ -318,6 +375,22 @@ class BadInput(unittest.TestCase):
         tx = optim.adam(0.1)
         with self.assertRaisesRegex(pl.ValueError, "b2 is 2.0"):
             tx.b2 = 2.0
+
+    def test_what_cannot_be(self):
+        for make, words in ((lambda: optim.schedule_free(optim.sgd(0.1), 0.1, b1=1.0), "b1 is 1.0"),
+                            (lambda: optim.lookahead(optim.sgd(0.1), 2, 1.5), "slow_step_size is 1.5"),
+                            (lambda: optim.loss_scale(optim.sgd(0.1), min_scale=0.0), "min_scale is 0.0"),
+                            (lambda: optim.sophia(0.1, verbose=True), "nothing is printed"),
+                            (lambda: optim.scale_by_galore(rank=0), "optim.scale_by_galore: rank is 0"),
+                            (lambda: optim.unitwise_clip(pl.ones(2), pl.ones(2), pl.ones((2, 2))), r"g_norm is \[2\]"),
+                            (lambda: optim.scale_by_galore(weight_dimension_numbers=optim.GaLoreDimensionNumbers(0, 1)).init(pl.ones((2, 2, 2))),
+                             "an axis of it is neither a row nor a column"),
+                            (lambda: optim.scale_by_muon(weight_dimension_numbers=optim.MuonDimensionNumbers(0, 0)).init(pl.ones((2, 2))),
+                             "expected different axes"),
+                            (lambda: optim.muon(0.1, muon_weight_dimension_numbers={"v": None}).init({"w": pl.ones((2, 2))}), "nothing for the weight 'w'")):
+            with self.subTest(words), self.assertRaisesRegex(pl.Error, words):
+                make()
+        optim.sophia(0.1, verbose=False, print_win_rate_every_n_steps=0)
 
     def test_other_kinds(self):
         tx = optim.sgd(0.1)

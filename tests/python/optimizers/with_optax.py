@@ -1,9 +1,13 @@
 """Steps of the same transformation here and in optax, in f64, on a tree with a matrix, a vector and a number."""
 
+import sys
+import types
+
 import jax
 import numpy as np
 import optax
 import plait as pl
+from optax import contrib
 from optax._src import factorized
 
 jax.config.update("jax_enable_x64", True)
@@ -35,6 +39,10 @@ def _in_f64():
     """optax computes this decay in f32."""
     function = factorized.scale_by_factored_rms
     function.__defaults__ = (*function.__defaults__[:-1], lambda step, exponent: 1.0 - (step + 1.0) ** -exponent)
+
+
+    projections = sys.modules[contrib.galore.__module__]  # and these
+    projections.jnp = types.SimpleNamespace(**{**vars(projections.jnp), "float32": projections.jnp.float64})
 
 
 _in_f64()

@@ -112,6 +112,7 @@ class Names(unittest.TestCase):
             for name in names.split():
                 with self.subTest(name):
                     self.assertTrue(self.answer(place, name))
+        self.assertIn("Optimizer(plait.optim.partition(…), model)", self.answer(plait.optim, "MultiOptimizer"))
 
     def test_tables_name_what_there_is(self):
         for table in (*peers.TABLES.values(), peers.TENSOR):

@@ -258,7 +258,7 @@ OPTIM = {
     "update_bn": "calls of the averaged model in training mode, on batches, change its running statistics: "
                  "_, model = plait.nn.call(average.model, x)",
     "adamW": "plait.optim.adamw(1e-3) is the transformation, plait.optim.AdamW(model) the optimizer", "Adamw": "plait.optim.AdamW(model)",
-    "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.Optimizer(model, plait.optim.partition(…)): a transformation for each label",
+    "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.Optimizer(plait.optim.partition(…), model): a transformation for each label",
     "clip_grad_norm_": "gradient, norm = plait.optim.clip_grad_norm(gradient, max_norm)",
     "clip_grad_value_": "gradient = plait.optim.clip_grad_value(gradient, clip_value)",
 }

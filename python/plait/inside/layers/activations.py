@@ -242,7 +242,8 @@ class Hardtanh(Module):
     [-1.  0.  1.] : f32[3]
     """
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+        min_val, max_val = (own if other is None else other for own, other in ((min_val, min_value), (max_val, max_value)))  # PyTorch's older names
         self.min_val, self.max_val = number(self, "min_val", min_val), number(self, "max_val", max_val)
         if not min_val < max_val:
             raise errors.ValueError(f"{name_of(self)}: min_val is {min_val} and max_val {max_val}, expected min_val below max_val")

@@ -80,7 +80,9 @@ class RoPE(Module):
     pairs are (i, i + width / 2), as in Llama and GPT-NeoX, or with is_interleaved (2 i, 2 i + 1). Only the first `width`
     numbers are rotated, by default all; frequencies are powers of base, by default 10000. `scaling` has the fields of rope_scaling in configurations of Hugging Face:
     rope_type ("default", "linear", "dynamic", "yarn", "llama3"), factor, and those of the type, rope_theta for base;
-    max_position_embeddings is the length of training, if original_max_position_embeddings is not among them.
+    max_position_embeddings is the length of training, if original_max_position_embeddings is not among them. With the type "dynamic" the
+    frequencies depend on the length: keys in a cache keep those that they were rotated with, so that steps with a cache beyond the length of
+    training differ from a call with the whole sequence, as they do in Transformers.
 
     >>> rope = plait.nn.RoPE(4)
     >>> rope(plait.ones((2, 3, 4))).shape

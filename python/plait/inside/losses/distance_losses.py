@@ -140,6 +140,11 @@ class _MarginLoss(Loss):
         super().__init__(size_average, reduce, reduction)
         self.margin = self._number("margin", margin)
 
+    def _expect_margin(self):
+        """For losses that are 0 without a margin."""
+        if not self.margin > 0:
+            raise errors.ValueError(f"nn.{type(self).__name__}: margin is {self.margin}, expected a number above 0")
+
 
 class HingeEmbeddingLoss(_MarginLoss):
     """The input, a distance, for target 1; max(0, margin - input) for target -1.
@@ -191,6 +196,7 @@ class TripletMarginLoss(_MarginLoss):
 
     def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
         super().__init__(margin, size_average, reduce, reduction)
+        self._expect_margin()
         self.p, self.eps, self.swap = self._number("p", p, 0), self._number("eps", eps, 0), bool(swap)
 
     def __call__(self, anchor, positive, negative):
@@ -209,6 +215,7 @@ class TripletMarginWithDistanceLoss(_MarginLoss):
 
     def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
         super().__init__(margin, reduction=reduction)
+        self._expect_margin()
         if distance_function is not None and not callable(distance_function):
             raise errors.TypeError("nn.TripletMarginWithDistanceLoss: distance_function is not a function")
         self.distance_function = _core.pairwise_distance if distance_function is None else distance_function

@@ -149,6 +149,9 @@ class ModuleList(_List):
     (3, ['0.weight', '0.bias'])
     """
 
+    def __init__(self, modules=()):
+        super().__init__(() if modules is None else modules)
+
 
 class ParameterList(_List):
     """A list of tensors that are trained.
@@ -225,6 +228,9 @@ class ModuleDict(_Dict):
     (1, 4)
     """
 
+    def __init__(self, modules=None):
+        super().__init__(modules)
+
 
 class ParameterDict(_Dict):
     """Tensors that are trained, by name.
@@ -232,6 +238,9 @@ class ParameterDict(_Dict):
     >>> plait.nn.ParameterDict({"scale": 2.0})["scale"]
     2. : f32[]
     """
+
+    def __init__(self, parameters=None):
+        super().__init__(parameters)
 
     def _accepted(self, value):
         return value if isinstance(value, _core.Tensor) else asarray(value)

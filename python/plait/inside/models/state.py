@@ -33,7 +33,8 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     Names and shapes must agree: otherwise an error lists what is missing, superfluous or of another shape, and nothing
     is loaded. `rename` maps the names of the state to those of the model: a function, or a dict of patterns,
     {"transformer.*": "*"}, where None drops a tensor. Names that match the patterns of `missing` may be missing from the state, and
-    keep their tensors; those that match `superfluous` may be absent from the model.
+    keep their tensors; those that match `superfluous` may be absent from the model. A pattern that matches no name of the model, or of
+    the state, is an error.
 
     >>> layer = plait.nn.Linear(2, 1)
     >>> layer = plait.nn.load_state(layer, {"fc.weight": [[1.0, 2.0]], "fc.bias": [3.0]}, rename={"fc.*": "*"})
@@ -44,6 +45,8 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     expect_distinct("nn.load_state", structure.paths)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
     names = renamed("nn.load_state", list(_expect_state(state)), rename)
+    chosen("nn.load_state: missing", missing, structure.paths, "name of the model")
+    chosen("nn.load_state: superfluous", superfluous, [name for name in names.values() if name is not None], "name of the state")
     given, wanted = {names[name]: value for name, value in state.items() if names[name] is not None}, dict(zip(structure.paths, leaves))
     tied = _tied_names(structure.paths, leaves)
     absent = [name for name in wanted if not any(each in given for each in tied[name]) and not matches(name, missing)]

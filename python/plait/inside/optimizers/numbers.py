@@ -5,6 +5,7 @@ import math
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
+from plait.inside.trees.module import Module
 
 TINY, ABOVE_ONE = 5e-324, 1.0 + 2**-52  # limits for numbers above 0, and up to 1
 
@@ -17,7 +18,7 @@ def number(what, value, least=0.0, below=math.inf):
     """A number as an f64[] tensor, so that another value needs no new record; a schedule, which maps steps to numbers, as it is.
     ValueError if a number that is known is not in [least, below)."""
     if is_schedule(value):
-        return value
+        return _own(value)
     if isinstance(value, _core.Tensor) and tuple(value.shape) == () and not is_known(value):
         return _core.astype(value, _core.f64)
     given = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
@@ -27,6 +28,14 @@ def number(what, value, least=0.0, below=math.inf):
     if not least <= given < below:
         raise errors.ValueError(f"{what} is {value!r}, expected a number{_shown(least, below)}")
     return _core.astype(asarray(value), _core.f64) if isinstance(value, _core.Tensor) else asarray(float(given), dtype=_core.f64)
+
+
+def _own(schedule):
+    """A copy: jit would record again when a schedule that is at two places comes apart."""
+    if not isinstance(schedule, Module):
+        return schedule
+    leaves, structure = _core._flatten(schedule)
+    return structure.unflatten([leaf.copy() for leaf in leaves])
 
 
 def _no_number(message, what, value):

@@ -5,12 +5,12 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.numbers import number
 from plait.inside.optimizers.schedule import expect_option
-from plait.inside.trees.module import Module
+from plait.inside.trees.closed import Closed
 
 _NUMBERS = ("lr", "factor", "patience", "threshold", "cooldown", "min_lr", "eps")
 
 
-class ReduceLROnPlateau(Module):
+class ReduceLROnPlateau(Closed):
     """A learning rate `lr`, which step(loss) multiplies by factor when the loss was not better than the best one for more than
     `patience` steps. It is a value: step returns the next one, also in jitted functions.
 

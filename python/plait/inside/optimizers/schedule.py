@@ -6,7 +6,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
 from plait.inside.optimizers.numbers import TINY, is_schedule, number
-from plait.inside.trees.module import Module
+from plait.inside.trees.closed import Closed
 
 ANY = (-math.inf, math.inf)
 POSITIVE = (TINY, math.inf)
@@ -15,7 +15,7 @@ LIMITS = dict.fromkeys(("step_size", "T_max", "T_0", "transition_steps", "decay_
 SEVERAL = ("boundaries", "scales", "milestones")  # of what is several numbers
 
 
-class Schedule(Module):
+class Schedule(Closed):
     """The base of schedules: the value at a step is f64, of the shape of the step. Numbers are tensors of the schedule, so a jitted
     function that is called with another value needs no new record."""
 
@@ -74,13 +74,16 @@ def expect_option(name, what, value, allowed):
         raise errors.ValueError(f"{name}: {what} is {value!r}, expected {' or '.join(map(repr, allowed))}")
 
 
+def expect_in_order(name, what, steps):
+    """ValueError if steps that are known are below 0, or below the one before."""
+    numbers = [each for each in steps if known(each) is not None]
+    if any(each < 0 for each in numbers) or numbers != sorted(numbers):
+        raise errors.ValueError(f"{name}: {what} has the steps {', '.join(map(str, numbers))}, expected 0 or more, none below the one before")
+
+
 def known(value):
     """A number as Python's, if it is one; else None."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def is_not_positive(value):
-    return known(value) is not None and value <= 0
 
 
 def linear(start, end, part):

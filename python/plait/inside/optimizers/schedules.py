@@ -6,7 +6,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.optimizers.numbers import number
 from plait.inside.optimizers.schedule import (
-    ANY, POSITIVE, SHAPES, Curve, Schedule, expect_option, expect_schedules, is_not_positive, known)
+    ANY, POSITIVE, SHAPES, Curve, Schedule, expect_option, expect_in_order, expect_schedules, known)
 
 
 class Joined(Schedule):
@@ -18,6 +18,7 @@ class Joined(Schedule):
         self.schedules = expect_schedules("join_schedules", schedules)
         if not isinstance(boundaries, (list, tuple)) or len(boundaries) != len(schedules) - 1:
             raise errors.ValueError(f"join_schedules: boundaries is {boundaries!r}, expected {len(schedules) - 1} numbers, one less than schedules")
+        expect_in_order("join_schedules", "boundaries", boundaries)
         self.boundaries = tuple(boundaries)
 
     def _at(self, step):
@@ -56,7 +57,7 @@ def polynomial_schedule(init_value, end_value, power, transition_steps, transiti
     >>> plait.optim.polynomial_schedule(1.0, 0.0, 2, 4)(plait.arange(6))
     [1.     0.5625 0.25   0.0625 0.     0.    ] : f64[6]
     """
-    if is_not_positive(transition_steps):
+    if known(transition_steps) == 0:  # as for a warmup of no steps
         return constant_schedule(init_value)
     begin = max(transition_begin, 0) if known(transition_begin) is not None else transition_begin
     return Curve(_polynomial, "polynomial_schedule", {"init_value": init_value, "end_value": end_value, "power": power,
@@ -83,7 +84,8 @@ def exponential_decay(init_value, transition_steps, decay_rate, transition_begin
     >>> plait.optim.exponential_decay(1.0, 2, 0.25)(plait.arange(4))
     [1.    0.5   0.25  0.125] : f64[4]
     """
-    if is_not_positive(transition_steps) or known(decay_rate) == 0:
+    number("exponential_decay: transition_steps", transition_steps, *POSITIVE)
+    if known(decay_rate) == 0:
         return constant_schedule(init_value)
     begin = max(transition_begin, 0) if known(transition_begin) is not None else transition_begin
     return Curve(_exponential, "exponential_decay", {"init_value": init_value, "transition_steps": transition_steps, "decay_rate": decay_rate,
@@ -147,6 +149,7 @@ def _boundaries(name, given):
         return (), ()
     if not isinstance(given, dict) or not all(known(each) is not None for pair in given.items() for each in pair):
         raise errors.TypeError.with_hint(f"{name}: boundaries_and_scales is {given!r}, expected a dict from steps to factors", "{1000: 0.1}")
+    expect_in_order(name, "boundaries_and_scales", sorted(given))
     if not all(scale >= 0 for scale in given.values()):
         raise errors.ValueError(f"{name}: boundaries_and_scales is {given!r}, expected factors of 0 or more")
     return tuple(sorted(given)), tuple(given[each] for each in sorted(given))

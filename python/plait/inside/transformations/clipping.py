@@ -71,6 +71,21 @@ def unitwise_norm(x, axis=None):
     return _core.broadcast_to(_core.sqrt(_core.sum(square(x), axis=axis, keepdims=True)), x.shape)
 
 
+def unitwise_clip(g_norm, max_norm, grad, div_eps=1e-6):
+    """A gradient whose units have at most a norm: g_norm are the norms that they have, max_norm those that they may have, both of the
+    shape of the gradient.
+
+    >>> gradient = plait.tensor([[3.0, 1.0], [4.0, 0.0]])
+    >>> plait.optim.unitwise_clip(plait.optim.unitwise_norm(gradient), plait.full((2, 2), 2.5), gradient)
+    [[1.5 1. ]
+     [2.  0. ]] : f32[2, 2]
+    """
+    for name, norm in ("g_norm", g_norm), ("max_norm", max_norm):
+        if tuple(norm.shape) != tuple(grad.shape):
+            raise errors.ShapeError(f"optim.unitwise_clip: {name} is {list(norm.shape)}, expected {list(grad.shape)} as the gradient")
+    return _core.where(g_norm < max_norm, grad, grad * (max_norm / _core.maximum(g_norm, div_eps)))
+
+
 class adaptive_grad_clip(PerWeight):  # noqa: N801
     """Scales the updates of each unit down whose norm is above `clipping` times the norm of its weights.
 
@@ -87,7 +102,7 @@ class adaptive_grad_clip(PerWeight):  # noqa: N801
     def _one(self, n, update, weight):
         norm = unitwise_norm(update, self.axis)
         most = n.clipping * _core.maximum(unitwise_norm(weight, self.axis), n.eps)
-        return _core.where(norm < most, update, update * (most / _core.maximum(norm, 1e-6)))
+        return unitwise_clip(norm, most, update)
 
 
 def _expect_batch(name, leaves):

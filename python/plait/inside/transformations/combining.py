@@ -13,6 +13,9 @@ class Composite(GradientTransformation):
     def _parts(self):
         raise NotImplementedError
 
+    def _names(self):
+        return [*super()._names(), *(name for part in self._parts() if isinstance(part, GradientTransformation) for name in part._names())]
+
     def _owners(self, name):
         found = []
         for part in self._parts():

@@ -10,10 +10,12 @@ from plait.inside.transformations.descents import adamw
 from plait.inside.transformations.clipping import as_key
 from plait.inside.transformations.combining import chain, partition
 from plait.inside.transformations.conditions import Wrapping
+from plait.inside.transformations.matrix_views import in_matrices, views_of
 from plait.inside.transformations.moments import Adaptive
 from plait.inside.transformations.scaling import add_decayed_weights, scale_by_learning_rate
 from plait.inside.transformations.transformation import (DECAY, OPTIONAL, POSITIVE, Columns, GradientTransformation, Numbers, PerWeight, State, cast_like,
                                                     expect_transformation, map_leaves, update_of, zero_steps)
+from plait.inside.transforms.batching import vmap
 from plait.inside.transforms.control import cond
 from plait.inside.transforms.derivatives import grad, jvp
 from plait.random import key as make_key, split_key, uniform
@@ -54,15 +56,7 @@ def _orthogonal(x, rows, preconditioning, eps):
     return _core.swapaxes(x, 0, 1) if is_tall else x
 
 
-class scale_by_muon(Adaptive):  # noqa: N801: optax's names
-    """Muon: the averaged gradient of a matrix, made orthogonal.
-
-    >>> tx = plait.optim.scale_by_muon()
-    >>> tx.update(plait.tensor([[1.0, 0.0], [0.0, 0.5]]), tx.init(plait.zeros((2, 2))))[0]
-    [[0.6887624 0.       ]
-     [0.        1.1141641]] : f32[2, 2]
-    """
-
+class _scale_by_muon(Adaptive):  # noqa: N801: optax's names
     ns_coeffs: object = (3.4445, -4.775, 2.0315)
     ns_steps: int = 5
     beta: DECAY = 0.95
@@ -72,6 +66,7 @@ class scale_by_muon(Adaptive):  # noqa: N801: optax's names
     nesterov: bool = True
     adaptive: bool = False
     preconditioning: str = "frobenius"
+    in_batches: bool = False
     _kept = ("mu",)
 
     def __post_init__(self):
@@ -84,20 +79,40 @@ class scale_by_muon(Adaptive):  # noqa: N801: optax's names
         return {"bias": 1.0 - n["beta"] ** t, "next_bias": 1.0 - n["beta"] ** (t + 1.0)}
 
     def _one(self, n, update, mu):
-        if len(update.shape) != 2:
+        if len(update.shape) != 2 and not (self.in_batches and len(update.shape) == 3):
             raise errors.ShapeError.with_hint(f"optim.scale_by_muon: a weight is {list(update.shape)}, expected a matrix",
                                               "optim.muon treats matrices with Muon, and all else with Adam")
         mu = n.mix("beta", mu, update)
         mean = n.mix("beta", mu / n.next_bias, update / n.bias) if self.nesterov else mu / n.bias
-        made = _orthogonal(mean, _rows_of(self.ns_coeffs, self.ns_steps), self.preconditioning, n.eps)
+        rows = _rows_of(self.ns_coeffs, self.ns_steps)
+        orthogonal = lambda x: _orthogonal(x, rows, self.preconditioning, n.eps)  # noqa: E731
+        made = orthogonal(mean) if len(mean.shape) == 2 else vmap(orthogonal)(mean)
         return _core.sum(mean * made) * made if self.adaptive else made, mu
+
+
+_scale_by_muon.__name__ = "scale_by_muon"
+
+
+def scale_by_muon(ns_coeffs=(3.4445, -4.775, 2.0315), ns_steps=5, beta=0.95, eps=1e-8, mu_dtype=None, *, nesterov=True, adaptive=False,
+                  preconditioning="frobenius", weight_dimension_numbers=None):
+    """Muon: the averaged gradient of a matrix, made orthogonal. weight_dimension_numbers says which axes of other weights are rows and
+    columns: MuonDimensionNumbers, a tree of them, or a function that returns one for the weights; further axes are a batch of matrices.
+
+    >>> tx = plait.optim.scale_by_muon()
+    >>> tx.update(plait.tensor([[1.0, 0.0], [0.0, 0.5]]), tx.init(plait.zeros((2, 2))))[0]
+    [[0.6887624 0.       ]
+     [0.        1.1141641]] : f32[2, 2]
+    """
+    made = _scale_by_muon(ns_coeffs, ns_steps, beta, eps, mu_dtype, nesterov=nesterov, adaptive=adaptive, preconditioning=preconditioning,
+                          in_batches=weight_dimension_numbers is not None)
+    return made if weight_dimension_numbers is None else in_matrices("optim.scale_by_muon", made, weight_dimension_numbers)
 
 
 class _scale_by_shape(PerWeight):  # noqa: N801
     consistent_rms: OPTIONAL = None
 
     def _one(self, n, update):
-        rows, columns = update.shape
+        rows, columns = update.shape[-2:]
         if self.consistent_rms is None:
             return math.sqrt(max(1.0, columns / max(rows, 1))) * update
         return math.sqrt(max(rows, columns)) * n.consistent_rms * update
@@ -108,22 +123,24 @@ _scale_by_shape.__name__ = "muon"
 
 def muon(learning_rate, ns_coeffs=(3.4445, -4.775, 2.0315), ns_steps=5, beta=0.95, eps=1e-8, weight_decay=0.0, weight_decay_mask=None,
          mu_dtype=None, *, nesterov=True, adaptive=False, preconditioning="frobenius", adam_b1=0.9, adam_b2=0.999, adam_eps_root=0.0,
-         adam_weight_decay=0.0, adam_learning_rate=None, consistent_rms=None):
-    """Muon for matrices, AdamW for all other weights.
+         adam_weight_decay=0.0, adam_learning_rate=None, muon_weight_dimension_numbers=None, consistent_rms=None):
+    """Muon for matrices, AdamW for all other weights. muon_weight_dimension_numbers says which weights are matrices, and by which axes:
+    MuonDimensionNumbers, a tree of them that is None for AdamW's weights, or a function that returns one.
 
     >>> tx = plait.optim.muon(0.1)
     >>> tx.update(plait.tensor([1.0, -2.0]), tx.init(plait.ones(2)), plait.ones(2))[0]
     [-0.14736842  0.14736842] : f32[2]
     """
-    of_matrices = chain(scale_by_muon(ns_coeffs, ns_steps, beta, eps, mu_dtype, nesterov=nesterov, adaptive=adaptive,
-                                      preconditioning=preconditioning),
-                        _scale_by_shape(consistent_rms), add_decayed_weights(weight_decay, weight_decay_mask), scale_by_learning_rate(learning_rate))
+    numbers = muon_weight_dimension_numbers
+    orthogonal = [_scale_by_muon(ns_coeffs, ns_steps, beta, eps, mu_dtype, nesterov=nesterov, adaptive=adaptive, preconditioning=preconditioning,
+                                 in_batches=numbers is not None), _scale_by_shape(consistent_rms)]
+    orthogonal = orthogonal if numbers is None else [in_matrices("optim.muon", chain(*orthogonal), numbers)]
+    of_matrices = chain(*orthogonal, add_decayed_weights(weight_decay, weight_decay_mask), scale_by_learning_rate(learning_rate))
     of_others = adamw(learning_rate if adam_learning_rate is None else adam_learning_rate, adam_b1, adam_b2, eps, adam_eps_root, mu_dtype,
                       adam_weight_decay, nesterov=nesterov)
 
     def labels(params):
-        columns = Columns("optim.muon", params)
-        return columns.tree(["muon" if len(each.shape) == 2 else "adam" for each in columns.leaves])
+        return Columns("optim.muon", params).tree(["adam" if each is None else "muon" for each in views_of("optim.muon", numbers, params)])
 
     return partition({"muon": of_matrices, "adam": of_others}, labels)
 
@@ -170,7 +187,11 @@ class scale_by_sophia(Wrapping):  # noqa: N801
     gamma: POSITIVE
     clip_threshold: OPTIONAL
 
-    def __init__(self, b1=0.965, b2=0.99, eps=1e-8, gamma=0.01, clip_threshold=1.0, update_interval=10, hessian_diagonal_fn=None, mu_dtype=None):
+    def __init__(self, b1=0.965, b2=0.99, eps=1e-8, gamma=0.01, clip_threshold=1.0, update_interval=10, hessian_diagonal_fn=None, mu_dtype=None, verbose=False,
+                 print_win_rate_every_n_steps=0):
+        if verbose or print_win_rate_every_n_steps:
+            raise errors.ValueError.with_hint("optim.scale_by_sophia: nothing is printed, expected verbose=False and print_win_rate_every_n_steps=0",
+                                              "plait.print in hessian_diagonal_fn prints at each call")
         self.b1, self.b2, self.eps, self.gamma, self.clip_threshold = b1, b2, eps, gamma, clip_threshold
         self.update_interval, self.mu_dtype = whole("optim.scale_by_sophia: update_interval", update_interval), mu_dtype
         inner = hutchinson_estimator_diag_hessian() if hessian_diagonal_fn is None else hessian_diagonal_fn
@@ -208,7 +229,7 @@ class scale_by_sophia(Wrapping):  # noqa: N801
 
 
 def sophia(learning_rate, b1=0.965, b2=0.99, eps=1e-8, weight_decay=1e-4, weight_decay_mask=None, gamma=0.01, clip_threshold=1.0,
-           update_interval=10, hessian_diagonal_fn=None, mu_dtype=None):
+           update_interval=10, hessian_diagonal_fn=None, mu_dtype=None, verbose=False, print_win_rate_every_n_steps=0):
     """Sophia with decoupled weight decay.
 
     >>> tx = plait.optim.sophia(0.1)
@@ -216,5 +237,6 @@ def sophia(learning_rate, b1=0.965, b2=0.99, eps=1e-8, weight_decay=1e-4, weight
     >>> tx.update(x, tx.init(x), x, obj_fn=lambda x: plait.sum(x ** 3))[0]
     [-0.10001    -0.10002001] : f32[2]
     """
-    return chain(scale_by_sophia(b1, b2, eps, gamma, clip_threshold, update_interval, hessian_diagonal_fn, mu_dtype),
+    return chain(scale_by_sophia(b1, b2, eps, gamma, clip_threshold, update_interval, hessian_diagonal_fn, mu_dtype, verbose,
+                                 print_win_rate_every_n_steps),
                  add_decayed_weights(weight_decay, weight_decay_mask), scale_by_learning_rate(learning_rate))

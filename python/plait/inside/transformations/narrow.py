@@ -1,6 +1,8 @@
 """Training with narrow types: the scale of an f16 loss, Adam's moments in 8 bits."""
 
 from plait import _core, errors
+from plait.inside.optimizers.numbers import TINY
+from plait.inside.optimizers.schedule import known
 from plait.inside.transformations.clipping import are_finite
 from plait.inside.transformations.combining import chain
 from plait.inside.transformations.conditions import Wrapping
@@ -26,11 +28,12 @@ class loss_scale(Wrapping):  # noqa: N801: lower-case as optax's transformations
     growth_interval: Limits(1.0)
     growth_factor: Limits(1.0)
     backoff_factor: DECAY
+    min_scale: Limits(TINY)
 
     def __init__(self, inner, initial_scale=2.0**16, growth_interval=2000, growth_factor=2.0, backoff_factor=0.5, min_scale=1.0):
         self.growth_interval, self.growth_factor, self.backoff_factor = growth_interval, growth_factor, backoff_factor
-        self.initial_scale, self.min_scale = _scale("initial_scale", initial_scale), _scale("min_scale", min_scale)
-        if self.initial_scale < self.min_scale:
+        self.initial_scale, self.min_scale = _scale("initial_scale", initial_scale), min_scale
+        if known(min_scale) is not None and self.initial_scale < min_scale:
             raise errors.ValueError.with_hint(f"optim.loss_scale: initial_scale is {initial_scale}, expected min_scale, {min_scale}, or more",
                                               f"pass min_scale={initial_scale} or less")
         self.inner = expect_transformation("optim.loss_scale", inner)
@@ -49,7 +52,7 @@ class loss_scale(Wrapping):  # noqa: N801: lower-case as optax's transformations
         grows = _core.astype(steps, _core.f64) >= n["growth_interval"]
         factor = _core.where(is_good, _core.where(grows, n["growth_factor"], 1.0), n["backoff_factor"])
         wanted = state.loss_scale * _core.astype(factor, _core.f32)
-        scale = _core.maximum(_core.where(_core.isfinite(wanted), wanted, state.loss_scale), self.min_scale)
+        scale = _core.maximum(_core.where(_core.isfinite(wanted), wanted, state.loss_scale), _core.astype(n["min_scale"], _core.f32))
         return made, State(count=state.count + 1, loss_scale=scale, good_steps=_core.where(grows, 0, steps),
                            skipped=state.skipped + _core.astype(_core.logical_not(is_good), _core.i64), inner_state=inner)
 

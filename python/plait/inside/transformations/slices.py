@@ -3,15 +3,16 @@
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
+from plait.inside.optimizers.schedule import expect_option
 from plait.inside.transformations.transformation import wide
 from plait.inside.transforms.control import scan
 from plait.tree import flatten, map as map_tree
 
 
-def microbatches(n, *, changes_model=False, weight=None):
+def microbatches(n, *, reduce="mean", changes_model=False, weight=None):
     """Makes a function of a model and a batch, such as value_and_grad(loss), run over n slices of the batch one after another, along the
     first axis of all arguments but the first. The result is the mean over the slices: for a loss that is a mean, that of the whole batch.
-    A random key among the arguments is split, into one for each slice.
+    With reduce="sum" it is their sum: for a loss that is a sum. A random key among the arguments is split, into one for each slice.
 
     With `changes_model` the function is value_and_grad(loss, has_aux=True) of a loss that returns (number, model): each slice is given the
     model that the one before has changed, as its running statistics, and the last one is returned.
@@ -34,6 +35,9 @@ def microbatches(n, *, changes_model=False, weight=None):
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise errors.ValueError(f"optim.microbatches: n is {n!r}, expected an integer: 1 or more")
+    expect_option("optim.microbatches", "reduce", reduce, ("mean", "sum"))
+    if weight is not None and reduce == "sum":
+        raise errors.ValueError("optim.microbatches: weight is of a mean, and reduce is 'sum'")
     if weight is not None and not callable(weight):
         raise errors.TypeError.with_hint(f"optim.microbatches: weight is {in_words(weight)}, expected a function of the arguments of a slice",
                                          "weight=lambda model, x, y: plait.sum(y != -100)")
@@ -55,8 +59,8 @@ def microbatches(n, *, changes_model=False, weight=None):
                     return (model, map_tree(_core.add, carry[1], result), carry[2] + share), ()
 
                 (model, total, weights), _ = scan(step, (model, total, weights), map_tree(lambda x: x[1:], slices))
-            means = map_tree(lambda total: total / (n if weight is None else _core.astype(weights, total.dtype)), total)
-            return ((means[0], model), means[1]) if changes_model else means
+            made = total if reduce == "sum" else map_tree(lambda each: each / (n if weight is None else _core.astype(weights, each.dtype)), total)
+            return ((made[0], model), made[1]) if changes_model else made
 
         return run
 

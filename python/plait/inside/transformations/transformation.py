@@ -10,6 +10,7 @@ from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.numbers import number, number_at
 from plait.inside.optimizers.weights import is_inexact
 from plait.inside.trees.buffers import of_structure as buffers_of
+from plait.inside.trees.closed import Closed
 from plait.inside.trees.module import Module
 from plait.inside.trees.patterns import expect_distinct
 from plait.inside.trees.sharing import Distinct
@@ -40,7 +41,7 @@ class State(Module):
         return State(**{**vars(self), **parts})
 
 
-class GradientTransformation(Module):
+class GradientTransformation(Closed):
     """A gradient transformation of two functions, as in optax: init(params) returns the state, and update(updates, state, params)
     the transformed updates and the next state. An update function with **extra gets the further arguments of `update`.
 

@@ -6,7 +6,7 @@ from plait.inside.transformations.descents import sgd
 from plait.inside.transformations.optimizer import apply_updates
 from plait.inside.transformations.combining import chain
 from plait.inside.transformations.conditions import Wrapping
-from plait.inside.optimizers.numbers import number_at
+from plait.inside.optimizers.numbers import ABOVE_ONE, number_at
 from plait.inside.transformations.scaling import add_decayed_weights, scale_by_learning_rate
 from plait.inside.transformations.squares import scale_by_rms
 from plait.inside.transformations.transformation import (ANY, POSITIVE, Columns, Limits, State, cast_like, choose, expect_transformation, map_leaves,
@@ -33,7 +33,7 @@ class lookahead(Wrapping):  # noqa: N801: optax's names
     [-0.5  1. ] : f32[2]
     """
 
-    slow_step_size: ANY
+    slow_step_size: Limits(0.0, ABOVE_ONE)
 
     def __init__(self, fast_optimizer, sync_period, slow_step_size, reset_state=False):
         self.sync_period = whole("optim.lookahead: sync_period", sync_period)
@@ -66,7 +66,7 @@ class schedule_free(Wrapping):  # noqa: N801
     """
 
     learning_rate: POSITIVE
-    b1: Limits(2.0**-52, 1.0 + 2.0**-52)
+    b1: Limits(2.0**-52, 1.0)
     weight_lr_power: ANY
 
     def __init__(self, base_optimizer, learning_rate, b1=0.9, weight_lr_power=2.0, state_dtype=None):
