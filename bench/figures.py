@@ -67,7 +67,7 @@ class Figures:
             part = f"{100 * own['of_products']:.0f} %" if own.get("of_products") else ""
             rows.append([model_of(row), text_of(own["median_s"]), *cells,
                          f"{row['ratio']:.2f}" if row.get("ratio") else "", part])
-        return table(["case", "Plait", *map(name_of, contenders), "Plait ÷ fastest other", "part of the speed of products"], rows)
+        return table(["case", "Plait", *map(name_of, contenders), "Plait ÷ fastest other", "fraction of matmul throughput"], rows)
 
     def chosen(self):
         """Five cases, and the slowest of all models."""

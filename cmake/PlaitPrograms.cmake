@@ -1,7 +1,7 @@
 # Programs found by their folder: tools, examples, benchmarks. None of them need exist.
 
 # Shared by tests, benchmarks and fuzz targets; includes the tests' own primitives and machine.
-file(GLOB support_sources CONFIGURE_DEPENDS "tests/support/*.cpp")
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "tests/support/*.cpp")
 if(support_sources AND (PLAIT_TESTS OR PLAIT_BENCH OR PLAIT_FUZZ))
   add_library(plait_test_support STATIC ${support_sources})
   plait_set_options(plait_test_support)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, how many
-files a folder has (also in the Python package and its bindings), and that primitives are named by handles. With --fix it
-writes plait/plait.h first."""
+"""Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, how many files a
+folder has (also in the Python package, its bindings, the tests and the manual), that primitives are named by handles, and that
+switches over structures have no default. With --fix it writes plait/plait.h first."""
 
 import collections
 import pathlib
@@ -176,8 +176,10 @@ def cycle_problems():
             yield f"{len(group)} units include each other in a circle, where {MOST_IN_A_CYCLE} may: {units}"
 
 
-# The library, the Python package and its bindings, with the endings of their sources.
-TREES = {"plait": (".h", ".inl", ".cpp"), "python/plait": (".py",), "python/bindings": (".h", ".cpp")}
+# The library, the Python package and its bindings, the tests and the manual, with the endings of their sources. Names are unique
+# within each of the first three.
+TREES = {"plait": (".h", ".inl", ".cpp"), "python/plait": (".py",), "python/bindings": (".h", ".cpp"), "tests": (".h", ".cpp", ".py"), "docs": (".md",)}
+WITH_UNIQUE_NAMES = ("plait", "python/plait", "python/bindings")
 
 
 def sources_by_folder(tree):
@@ -195,7 +197,7 @@ def folder_problems(tree):
         if len(files) > MOST_FILES_IN_A_FOLDER:
             yield f"{folder.relative_to(ROOT)}: {len(files)} files; put some into a folder of their own (at most {MOST_FILES_IN_A_FOLDER})"
         for file in files:
-            if file.name != "__init__.py":
+            if file.name != "__init__.py" and tree in WITH_UNIQUE_NAMES:
                 places[file.name].append(str(file.relative_to(ROOT)))
     for paths in places.values():
         if len(paths) > 1:
@@ -214,6 +216,23 @@ def handle_problems():
                        "(plait/ops/inside/primitives.h), or read a property of its declaration")
 
 
+# A switch over ir::Structure lists all of them, so that the compiler reports each place where a new one is missing.
+SWITCH = re.compile(r"^( *)switch \([^\n]*structure(?:\(\))?\) \{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
+
+
+def switches_with_default(text):
+    """The number of the line of each."""
+    for found in SWITCH.finditer(text):
+        if re.search(rf"^{found[1]}  default:", found[2], re.MULTILINE):
+            yield text.count("\n", 0, found.start()) + 1
+
+
+def structure_problems():
+    for file in sorted((ROOT / "plait").rglob("*.cpp")):
+        for number in switches_with_default(file.read_text(encoding="utf-8")):
+            yield f"{file.relative_to(ROOT)}:{number}: a switch over ir::Structure lists all cases instead of a default"
+
+
 def thread_problems():
     folders = [ROOT / "plait", ROOT / "python" / "bindings"]
     files = sorted(path for folder in folders for end in ("h", "inl", "cpp") for path in folder.rglob(f"*.{end}"))
@@ -228,8 +247,8 @@ def main():
     if sys.argv[1:] == ["--fix"]:
         (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
     problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(),
-                *[problem for tree in TREES for problem in folder_problems(tree)], *handle_problems(), *thread_problems()]
-    print("\n".join(problems) if problems else "   every include leads to a room above, public headers to public ones, and none far round")
+                *[problem for tree in TREES for problem in folder_problems(tree)], *handle_problems(), *structure_problems(), *thread_problems()]
+    print("\n".join(problems) if problems else f"   every include leads to a room above, public headers to public ones, and no cycle has more than {MOST_IN_A_CYCLE} units")
     return 1 if problems else 0
 
 

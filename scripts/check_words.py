@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the words of comments, text literals and documents: phrases that docs/glossary.md replaces by the field's terms
-must not appear, and comments must not begin with What, Of or Whether. Names in code are not checked."""
+must not appear, and comments must not begin with What, Of or Whether. Names in code must not have the phrases of NAMES."""
 
 import bisect
 import io
@@ -80,8 +80,39 @@ def findings(file):
             yield bisect.bisect_right(begins, found.start()), found.group(), better
 
 
-# A comment that begins like this is no sentence: begin with the verb, or with the noun of the field.
+# (pattern, better) of phrases in names, whose words are divided at underscores and capitals.
+NAMES = (
+    (r"at once", "eagerly, together, concurrently, immediately"),
+    (r"way back", "backward pass"),
+    (r"turned round", "transposed"),
+    (r"born", "data-dependent"),
+    (r"what is no(?:ne)?", "invalid"),
+    (r"comes? back", "is returned, is recursive"),
+    (r"looks at", "reads, inspects"),
+)
+NAME = re.compile(r"[^\W\d]\w*")
+# Most files have no such name; in the others each name is divided.
+MAY_BE_POOR = re.compile("|".join(pattern.replace(" ", "_?") for pattern, _ in NAMES), re.IGNORECASE)
+
+
+def poor_names(file, text):
+    """(line, name, better) for each name in the code of a file that has a phrase of NAMES."""
+    if file.suffix == ".md" or not MAY_BE_POOR.search(text):
+        return
+    prose = comments_and_literals(file, text)
+    for number, (line, words) in enumerate(zip(text.split("\n"), prose.split("\n")), 1):
+        code = "".join(" " if kept != " " else c for c, kept in zip(line, words))
+        for name in NAME.findall(code):
+            phrase = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name).lower()
+            for pattern, better in NAMES:
+                if re.search(rf"\b(?:{pattern})\b", phrase):
+                    yield number, name, better
+
+
+# A comment that begins like this is no sentence: begin with the verb, or with the noun of the field. That also holds for comments
+# behind code, which begin with a small letter.
 BEGINNING = re.compile(r'^(.*\s)?(?:(?://|#|/\*) |[rf]?""")(What|Of|Whether)\b')
+TRAILING = re.compile(r"^.*[;,{}()\w].*(?://|#) +(what|of|whether)\b")
 COMMENT = re.compile(r"^\s*(?://|#)")
 
 
@@ -89,10 +120,12 @@ def poor_beginnings(text):
     """(line, word) for each comment and docstring that begins with a word of BEGINNING; a line that continues one does not begin."""
     is_in_comment = False
     for number, line in enumerate(text.split("\n"), 1):
-        found = BEGINNING.match(line)
         is_comment = bool(COMMENT.match(line))
+        found = BEGINNING.match(line)
         if found and not (is_comment and is_in_comment):
             yield number, found.group(2)
+        elif not is_comment and (found := TRAILING.match(line)):
+            yield number, found.group(1)
         is_in_comment = is_comment
 
 
@@ -114,6 +147,9 @@ def main():
     for file in checked:
         for number, phrase, better in findings(file):
             print(f'{names[file]}:{number}: "{phrase}": {better} (docs/glossary.md)')
+            count += 1
+        for number, name, better in poor_names(file, file.read_text(encoding="utf-8")):
+            print(f'{names[file]}:{number}: the name {name}: {better} (docs/glossary.md)')
             count += 1
     for file in commented_files():
         for number, word in poor_beginnings(file.read_text(encoding="utf-8")):

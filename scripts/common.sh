@@ -65,6 +65,13 @@ commit_count() { git rev-list --count HEAD 2>/dev/null || echo 1; }
 # How many commits have to pass until each part of what is checked in turn was checked: 1 / PLAIT_SHARE.
 turns() { awk -v share="${PLAIT_SHARE:-1}" 'BEGIN { print (share > 0 && share < 1 ? int(1 / share + 0.5) : 1) }'; }
 
+# is_in_turn NAME: whether this commit checks it. A hash decides, so that another name does not change the turns of the rest.
+is_in_turn() {
+  local hash
+  hash=$(cksum <<<"$1")
+  ((${hash%% *} % $(turns) == $(commit_count) % $(turns)))
+}
+
 # build_release [TARGET...]: configures a new build folder without tests, which need more packages; an existing one
 # with tests keeps them.
 build_release() {

@@ -19,13 +19,21 @@ from plait.inside.help import manual
 import headers
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "docs" / "examples"
+FOLDER_NAME = pathlib.Path("docs", "examples")
+FOLDER = ROOT / FOLDER_NAME
 PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "random.": plait.random}
 # The family of functions that no header of plait/ops declares under that name.
 OTHERS = "python"
 CALLED_IN_CPP = {"std": "stddev"}
 NUMBER = re.compile(r"-?(?:\b\d+\.?\d*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
 PARSER = doctest.DocTestParser()
+
+
+def place_of(family):
+    """The file of its examples, in a folder like that of its header."""
+    header = next(headers.HEADERS.rglob(f"{family}.h"), None)
+    folder = FOLDER_NAME if header is None else FOLDER_NAME / header.parent.relative_to(headers.HEADERS)
+    return f"{folder / family}.md"
 
 
 @dataclasses.dataclass
@@ -39,7 +47,7 @@ class Example:
 
     @property
     def place(self):
-        return f"docs/examples/{self.family}.md"
+        return place_of(self.family)
 
     def statements(self):
         return [part for part in PARSER.parse(self.text) if not isinstance(part, str)]
@@ -110,13 +118,13 @@ def problems():
         if example.name not in expected and example.name not in plait.ops():
             yield f"{example.place}: plait.{example.name} is not a function of plait (or is another name of one)"
         elif example.name in expected and example.family not in expected[example.name]:
-            yield f"{example.place}: {example.name} belongs in docs/examples/{min(expected[example.name])}.md"
+            yield f"{example.place}: {example.name} belongs in {place_of(min(expected[example.name]))}"
         elif example.name in expected and not re.search(rf"\bplait\.{re.escape(example.name)}\b", example.text):
             yield f"{example.place}: the example of {example.name} does not call it"
     for name in sorted(set(expected) - set(found)):
         if any(other in found for other in aliases_of(name)):
             continue
-        yield (f"plait.{name} has no example: add `## {name}` with a doctest to docs/examples/{min(expected[name])}.md "
+        yield (f"plait.{name} has no example: add `## {name}` with a doctest to {place_of(min(expected[name]))} "
                "(scripts/docs.py --fill writes what it gives)")
 
 
@@ -155,7 +163,7 @@ def filled(text):
 
 def fill():
     """Writes missing results of examples into their files."""
-    for file in sorted(FOLDER.glob("*.md")):
+    for file in sorted(FOLDER.rglob("*.md")):
         parts = re.split(r"^(## \S+\n)", file.read_text(encoding="utf-8"), flags=re.M)
         parts[2::2] = [filled(text) for text in parts[2::2]]
         file.write_text("".join(parts), encoding="utf-8")

@@ -2,9 +2,11 @@
 """Prints the numbers of docs/architecture.md, "The house in numbers": folders, include cycles by room, long functions, and
 the CPU seconds that a compiler needs for the umbrella header and an example (best of three; needs an idle machine).
 
-    house.py [--functions | --check | --headers]
-    --functions: lists the functions of more than 40 lines instead
-    --check: fails if the umbrella header or the example is more than LIMITS to compile (part of make lint)
+    house.py [--fix | --check [--without-compiling] | --functions | --headers]
+    --fix: writes those that are counted into the table
+    --check: fails if the table does not have what is counted, a count is above its limit, or the umbrella header or the example
+             is more than LIMITS to compile (part of make lint); --without-compiling leaves the last out
+    --functions: lists the functions of more than 40 lines
     --headers: lists the headers of the umbrella that are the most to compile
 """
 
@@ -107,17 +109,6 @@ def compile_problems(folder):
             yield f"{name}: includes {headers} headers, directly or not, where {limits.headers} may be"
 
 
-def check():
-    with tempfile.TemporaryDirectory() as folder:
-        problems = list(compile_problems(pathlib.Path(folder)))
-    if problems:
-        print("\n".join([*problems,
-                         "scripts/house.py --headers lists the headers that are the most to compile, g++ -H what includes what.",
-                         "Leave out the include, put the body into a source, or hide the type behind a pointer.",
-                         "The limits are LIMITS in scripts/house.py."]))
-    return 1 if problems else 0
-
-
 def costly_headers(least=4):
     """Yields (megabytes, headers) of the headers of the umbrella, in its order; the first ones pay for what they share with
     later ones. Groups of headers below `least` together are left out."""
@@ -143,10 +134,29 @@ def costly_headers(least=4):
                 ranges += [(middle, end), (begin, middle)]
 
 
-# The last line of a function's head, as clang-format lays it out.
-HEAD = re.compile(r"^ *(?!.*\b(if|for|while|switch|do|else|namespace|struct|class|enum|union|extern|try|catch)\b)(.*\)|[^=\[]*[)}]|.*->.*)"
-                  r"( const| noexcept| override)* \{$")
+# The head of a function, as clang-format lays it out: up to its bracket, and not that of a class, a statement or a lambda.
+HEAD_ENDS = re.compile(r"^(?! *//)(.*\)|[^=]*[)}]|.*->.*)( const| noexcept| override)* \{$")
+NOT_HEADS = re.compile(r"\b(if|for|while|switch|do|else|namespace|struct|class|enum|union|extern|try|catch)\b"
+                       r"|(?<!operator)\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\] ?[({<]")
 MOST_LINES = 40
+
+
+def functions_of_cpp(lines):
+    """(number of lines, number of the first line) of each function; lambdas belong to the function around them."""
+    for last, line in enumerate(lines):
+        if not HEAD_ENDS.match(line):
+            continue
+        first = last
+        while lines[first].lstrip().startswith(":") or lines[first - 1].endswith((",", "(")):
+            first -= 1
+        if NOT_HEADS.search(" ".join(lines[first:last + 1])):
+            continue
+        indent = re.match(" *", lines[first])[0]
+        # The body is further to the right, but for the preprocessor.
+        end = next(number for number in range(last + 1, len(lines) + 1)
+                   if number == len(lines) or re.match(rf" {{0,{len(indent)}}}[^ #]", lines[number]))
+        if lines[end:end + 1] == [indent + "}"]:
+            yield end - first + 1, first + 1
 
 
 def long_functions():
@@ -154,20 +164,88 @@ def long_functions():
     found = []
     for file in [*(check_rooms.ROOT / "plait").rglob("*.*"), *(check_rooms.ROOT / "python").rglob("*.*")]:
         if file.suffix in (".h", ".inl", ".cpp"):
-            open_functions, lines = [], file.read_text(encoding="utf-8").splitlines()
-            for number, line in enumerate(lines, 1):
-                if HEAD.match(line) and "[" not in line:
-                    first = number
-                    while lines[first - 1].lstrip().startswith(":") or lines[first - 2].endswith((",", "(")):
-                        first -= 1
-                    open_functions.append((re.match(" *", lines[first - 1])[0], first))
-                elif open_functions and line == open_functions[-1][0] + "}":
-                    first = open_functions.pop()[1]
-                    found.append((number - first + 1, file, first))
+            lines = file.read_text(encoding="utf-8").splitlines()
+            found += [(count, file, first) for count, first in functions_of_cpp(lines)]
         elif file.suffix == ".py":
             found += [(node.end_lineno - node.lineno + 1, file, node.lineno)
                       for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)]
     return sorted(((lines, file.relative_to(check_rooms.ROOT), number) for lines, file, number in found if lines > MOST_LINES), reverse=True)
+
+
+# ---- The table of docs/architecture.md.
+
+PAGE = check_rooms.ROOT / "docs" / "architecture.md"
+ROOMS_OF_CYCLES = ["ops", "transform", "ir", "tensor", "core", "io", "text"]
+OTHER_CYCLES = 4  # most units in a cycle of the rooms that the table does not name
+MOST_LONG_FUNCTIONS = 60
+
+
+def largest_cycles():
+    """{room: units in its largest include cycle}."""
+    largest = {}
+    for group in check_rooms.cycles(check_rooms.units_included()):
+        room = group[0].split("/")[1]
+        largest[room] = max(largest.get(room, 0), len(group))
+    return largest
+
+
+def lines_of_largest_source(room):
+    return max(len(file.read_text(encoding="utf-8").splitlines()) for file in (check_rooms.ROOT / "plait" / room).rglob("*.cpp"))
+
+
+def files_with(pattern, files):
+    return sum(len(re.findall(pattern, file.read_text(encoding="utf-8"))) > 0 for file in files)
+
+
+def counted_rows():
+    """(first words of the row, its last cell, problem) of each row that is counted without compiling; the problem is "" within the
+    limits."""
+    counts = [len(files) for tree in check_rooms.TREES for files in check_rooms.sources_by_folder(tree).values()]
+    crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in counts)
+    yield "folders with more than 30 files", f"{crowded} of {len(counts)}", "none may" if crowded else ""
+    largest = largest_cycles()
+    others = {room: size for room, size in largest.items() if room not in ROOMS_OF_CYCLES and size > OTHER_CYCLES}
+    yield ("units that include each other in the largest circle", ", ".join(str(largest.get(room, 1)) for room in ROOMS_OF_CYCLES),
+           f"the table does not have {others}" if others else "")
+    long = len(long_functions())
+    yield f"functions of more than {MOST_LINES} lines", str(long), f"{MOST_LONG_FUNCTIONS} may" if long > MOST_LONG_FUNCTIONS else ""
+    yield "largest source of `transform`, of `compile`", ", ".join(str(lines_of_largest_source(room)) for room in ("transform", "compile")), ""
+    switches = files_with(r"switch \([^\n]*structure(\(\))?\) \{", (check_rooms.ROOT / "plait" / "transform").rglob("*.cpp"))
+    yield "switches over `ir::Structure` in `transform`", str(switches), "one may" if switches > 1 else ""
+    names = subprocess.run(["git", "grep", "-lw", "expm1", "--", ":!*.md"], cwd=check_rooms.ROOT, capture_output=True, text=True, check=False)
+    if names.returncode == 0:
+        yield "files that name `expm1`", str(len(names.stdout.splitlines())), ""
+
+
+def table_problems(fix=False):
+    """Compares the counted rows with the table, or writes them into it."""
+    text = PAGE.read_text(encoding="utf-8")
+    for begin, count, problem in counted_rows():
+        row = re.search(rf"^(\| {re.escape(begin)}.*\| )([^|\n]*)( \|)$", text, re.MULTILINE)
+        if not row:
+            yield f"{PAGE.name} has no row '{begin}'"
+        elif fix:
+            text = text[:row.start()] + row[1] + count + row[3] + text[row.end():]
+        elif row[2] != count:
+            yield f"{PAGE.name}: {begin}: {row[2]}, but there are {count}: scripts/house.py --fix"
+        if problem:
+            yield f"{begin}: {count}, where {problem}"
+    if fix:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+def check(compiles):
+    problems = list(table_problems())
+    if compiles:
+        with tempfile.TemporaryDirectory() as folder:
+            costs = list(compile_problems(pathlib.Path(folder)))
+        if costs:
+            problems += [*costs,
+                         "scripts/house.py --headers lists the headers that are the most to compile, g++ -H what includes what.",
+                         "Leave out the include, put the body into a source, or hide the type behind a pointer."]
+    if problems:
+        print("\n".join([*problems, "The limits are LIMITS and MOST_LONG_FUNCTIONS in scripts/house.py."]))
+    return 1 if problems else 0
 
 
 def main():
@@ -176,20 +254,18 @@ def main():
             print(f"{lines} lines: {file}:{number}")
         return 0
     if "--check" in sys.argv[1:]:
-        return check()
+        return check("--without-compiling" not in sys.argv[1:])
     if "--headers" in sys.argv[1:]:
         for megabytes, header in costly_headers():
             print(f"{megabytes:.0f} MB: {header}", flush=True)
         return 0
-    counts = [len(files) for tree in check_rooms.TREES for files in check_rooms.sources_by_folder(tree).values()]
-    crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in counts)
-    print(f"{crowded} of {len(counts)} folders have more than {check_rooms.MOST_FILES_IN_A_FOLDER} files")
-    largest = {}
-    for group in check_rooms.cycles(check_rooms.units_included()):
-        room = group[0].split("/")[1]
-        largest[room] = max(largest.get(room, 0), len(group))
-    print("largest include cycles:", ", ".join(f"{room} {size}" for room, size in sorted(largest.items(), key=lambda each: -each[1])))
-    print(f"{len(long_functions())} functions have more than {MOST_LINES} lines")
+    if "--fix" in sys.argv[1:]:
+        problems = list(table_problems(fix=True))
+        print("\n".join(problems) if problems else f"   wrote {PAGE.relative_to(check_rooms.ROOT)}")
+        return 1 if problems else 0
+    for begin, count, _ in counted_rows():
+        print(f"{begin}: {count}")
+    print("largest include cycles:", ", ".join(f"{room} {size}" for room, size in sorted(largest_cycles().items(), key=lambda each: -each[1])))
     with tempfile.TemporaryDirectory() as folder:
         objects = pathlib.Path(folder) / "object.o"
         for name, source in sources(pathlib.Path(folder)).items():

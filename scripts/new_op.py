@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Begins a new operation: copies every entry of one that it is like, under the new name, to where the other stands, and
-lists what to edit; or says where an operation's entries are missing.
+lists what to edit; or says where an operation's entries are missing, or not edited yet.
 
     scripts/new_op.py sinc2 --like expm1    copies
     scripts/new_op.py --check sinc2         copies nothing; exits with 1 if something is missing
 
 Both names are those of the functions that users call. Copy an operation of the family (the source of plait/ops) that the new one
-belongs to, with as many operands, and a derivative that is as simple: entr for an elementwise function. The copies still compute
-what the other does: edit them in the order in which they are listed. docs/architecture.md says what each place is for."""
+belongs to, with as many operands, and a derivative that is as simple: entr for an elementwise function. The copies still say
+what the other does, each under a line with TODO(new op): edit them in the order in which they are listed, and delete these lines, which
+the check counts. docs/architecture.md says what each place is for."""
 
 import argparse
 import dataclasses
@@ -52,8 +53,9 @@ class Place:
     task: str
     files: list  # patterns
     entries: object  # (text, operation) -> the spans of its entries
-    of_table: object = lambda operation: False  # whether the declaration says all of it, so that no entry is needed
+    of_table: object = lambda operation: False  # true if the declaration says all of it, so that no entry is needed
     optional: bool = False  # left to those operations whose example has it
+    edits: str = ""  # in which the copy still says what the other operation does; "" if the name is all
 
 
 # ---- Reading sources.
@@ -166,17 +168,19 @@ def cases(text, operation):
 
 PLACES = [
     Place("declare the primitive: what it computes, its derivative, its oracle, and its numbers (ir::Numerics) where they are not the usual "
-          "ones; call it from the function", ["plait/ops/**/*.cpp"], sources),
-    Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], functions_alone),
+          "ones; call it from the function", ["plait/ops/**/*.cpp"], sources, edits="comment, summary, oracle, body, derivative"),
+    Place("declare the function, with a comment where the name does not say all", ["plait/ops/**/*.h"], functions_alone, edits="comment, parameters"),
     Place("register its kernel: required if the primitive has no body or evaluator; otherwise faster than the loops around its body",
-          ["plait/cpu/inside/register*.cpp", "plait/cpu/inside/elementwise/*_kernels.cpp"], kernels, optional=True),
+          ["plait/cpu/inside/register*.cpp", "plait/cpu/inside/elementwise/*_kernels.cpp"], kernels, optional=True, edits="kernel"),
     Place("list its elementwise loops", ["tests/cpu/elementwise_loops_test.cpp"], loop_names, optional=True),
-    Place("describe it to Python users in one sentence", ["python/bindings/functions/*.cpp"], rows),
-    Place("show an example; docs.py --fill writes its result", ["docs/examples/*.md"], pages),
-    Place("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"], programs),
-    Place("compare it with its oracle", ["tests/conformance/families/*.py"], cases, lambda operation: operation.has_own_case),
-    Place("list what it refuses", ["tests/ops/refusals/refusals_*.cpp"], rows, lambda operation: operation.has_own_rows),
-    Place("use it in random programs", ["tests/support/step_kinds*.cpp"], rows, lambda operation: operation.has_own_rows, optional=True),
+    Place("describe it to Python users in one sentence", ["python/bindings/functions/*.cpp"], rows, edits="sentence"),
+    Place("show an example; docs.py --fill writes its result", ["docs/examples/**/*.md"], pages, edits="example"),
+    Place("give a program that uses it, which tests damage", ["tests/fuzz/corpus/text/ops/*.plait"], programs, edits="program"),
+    Place("compare it with its oracle", ["tests/conformance/families/*.py"], cases, lambda operation: operation.has_own_case,
+          edits="case"),
+    Place("list what it refuses", ["tests/ops/refusals/refusals_*.cpp"], rows, lambda operation: operation.has_own_rows, edits="refusals"),
+    Place("use it in random programs", ["tests/support/programs/step_kinds*.cpp"], rows, lambda operation: operation.has_own_rows, optional=True,
+          edits="step"),
 ]
 
 
@@ -225,6 +229,18 @@ def copy_of(text, like, name, suffix):
     return copy
 
 
+MARK = "TODO(new op)"
+COMMENTS = {".plait": "; {}", ".py": "# {}", ".md": "<!-- {} -->"}  # others: // {}
+
+
+def marked(copy, place, suffix, indent):
+    """The copy under a line that says what to edit in it."""
+    if not place.edits:
+        return copy
+    line = COMMENTS.get(suffix, "// {}").format(f"{MARK}: {place.edits}; then delete this line")
+    return f"{line}\n{indent}{copy}"
+
+
 def copy_entries(file, place, like, name):
     """Writes the copies, each behind its original; the lines at which they begin."""
     text = file.read_text(encoding="utf-8")
@@ -232,7 +248,10 @@ def copy_entries(file, place, like, name):
     for begin, end in sorted(set(place.entries(text, like)), reverse=True):
         copy = copy_of(text[begin:end], like, name, file.suffix)
         if place.entries in (rows, kernels) and text[begin] == "{":
-            copy = ",\n" + " " * (begin - text.rfind("\n", 0, begin) - 1) + copy
+            indent = " " * (begin - text.rfind("\n", 0, begin) - 1)
+            copy = f",\n{indent}" + marked(copy, place, file.suffix, indent)
+        else:
+            copy = marked(copy, place, file.suffix, "")
         begins = [end, *(at + len(copy) for at in begins)]
         text = text[:end] + copy + text[end:]
     file.write_text(text, encoding="utf-8")
@@ -275,8 +294,16 @@ def other_files(like):
 # ---- Checking.
 
 
+def marks():
+    """The lines of copies that are not edited yet."""
+    for file in sorted({file for place in PLACES for file in files_of(place.files)}):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+            if MARK in line:
+                yield f"{file.relative_to(ROOT)}:{number}"
+
+
 def check(operation):
-    """The number of places that lack it."""
+    """The number of places that lack it, and of copies that are not edited yet."""
     missing = 0
     for number, place in enumerate(PLACES, start=1):
         found = [f"{file.relative_to(ROOT)}" for file in files_of(place.files)
@@ -285,7 +312,13 @@ def check(operation):
         has = ", ".join(found) or ("by its declaration" if needs_none else "none, which may be right" if place.optional else "MISSING")
         missing += has == "MISSING"
         print(f"{number}. {place.task}\n   {has}")
-    return missing
+    left = list(marks())
+    if left:
+        print("Copies that are not edited yet:\n" + "\n".join(f"   {each}" for each in left))
+    return missing + len(left)
+
+
+FORMS = "expm1 or add (elementwise), cumsum (along an axis), softmax, sort, matmul, conv2d"
 
 
 def main():
@@ -295,8 +328,10 @@ def main():
     parser.add_argument("--check", action="store_true", help="copy nothing; say where the name is missing")
     arguments = parser.parse_args()
     name = arguments.name
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        parser.error(f"{name} is not a valid name of an operation: small letters, digits and _")
+    for given in filter(None, (name, arguments.like)):
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", given):
+            parser.error(f"{given} is not a valid name: small letters, digits and _, as in {FORMS}. Functions of a namespace, such as those of "
+                         "linalg and random, are not copied: docs/architecture.md lists their files")
     operation = operation_of(name)
     if arguments.check:
         if operation is None:
@@ -306,7 +341,7 @@ def main():
         parser.error(f"there is a function {name} already; --check says what it lacks")
     like = arguments.like and operation_of(arguments.like)
     if not like:
-        parser.error(f"--like names an operation to copy; no source of plait/ops has a function {arguments.like}")
+        parser.error(f"--like names an operation to copy, such as {FORMS}; no source of plait/ops has a function {arguments.like}")
     copy_all(like, name)
     return 0
 

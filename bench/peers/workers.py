@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-LEAST_SECONDS = 0.02  # of one timing, which repeats short runs
+LEAST_SECONDS = 0.02  # seconds of one timing at least, which repeats short runs
 
 
 def array_of(result):

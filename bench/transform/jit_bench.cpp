@@ -44,7 +44,7 @@ void hit(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(f(leaves));
 }
 
-void at_once(benchmark::State& state) {
+void eager(benchmark::State& state) {
   const Tensor x = ones({16});
   for (auto _ : state) benchmark::DoNotOptimize(user::short_chain(x));
   state.SetItemsProcessed(state.iterations() * 2 * user::kLength);
@@ -70,7 +70,7 @@ void recording(benchmark::State& state) {
 }
 
 BENCHMARK(hit)->Arg(1)->Arg(16)->Arg(256);
-BENCHMARK(at_once);
+BENCHMARK(eager);
 BENCHMARK(from_the_record);
 BENCHMARK(in_a_piece);
 BENCHMARK(recording)->Unit(benchmark::kMillisecond);

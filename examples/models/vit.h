@@ -13,7 +13,7 @@
 
 namespace plait::models {
 
-struct VitSizes {  // of ViT-base
+struct VitSizes {  // by default those of ViT-base
   int64_t image = 224, patch = 16, channels = 3;
   int64_t width = 768, depth = 12, heads = 12;
   int64_t labels = 1000;

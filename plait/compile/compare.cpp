@@ -254,7 +254,7 @@ class Comparing : public StepObserver {
 
   const Plan& plan_;
   const CompareOptions& options_;
-  std::vector<Array> operands_;  // of the running step
+  std::vector<Array> operands_;  // operands of the running step
   std::unordered_map<const Frame*, std::unordered_map<Register, Array>> known_;
   size_t number_ = 0;
 };

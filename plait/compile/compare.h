@@ -33,7 +33,7 @@ struct CompareOptions {
   // results must be bitwise equal.
   double tolerance = 1e-5;
   ArenaOptions arena = {.is_guarded = true};
-  SymbolMap<int64_t> sizes = {};  // of the program, if its arguments do not show them
+  SymbolMap<int64_t> sizes = {};  // sizes of the program, if its arguments do not show them
 };
 
 // Returns the first difference.

@@ -25,7 +25,7 @@ class CallInProgress {
 
   // Null if there is none. Calls nested inside are not recorded.
   static const CallInProgress* outermost() { return ambient.call; }
-  uintptr_t returns_to() const { return returns_to_; }  // of the outermost one
+  uintptr_t returns_to() const { return returns_to_; }  // return address of the outermost one
   // The message after "sum of f32[3]: ", without the operands if the message lists them all.
   std::string message_with_call(std::string message) const;
 

@@ -45,7 +45,7 @@ class Hasher {
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
   void update(uint64_t word);  // its eight bytes, little-endian
-  Hash128 finish() const;      // of all bytes so far; more may follow
+  Hash128 finish() const;      // the hash of all bytes so far; more may follow
 
  private:
   void absorb(uint64_t word);

@@ -26,8 +26,8 @@ struct SettingDeclaration {
   std::string_view name;
   std::string_view standard;
   std::string_view description;
-  std::array<int64_t, 2> range = {0, 0};         // of an integer, inclusive
-  std::array<std::string_view, 4> choices = {};  // of a choice
+  std::array<int64_t, 2> range = {0, 0};         // range of an integer, inclusive
+  std::array<std::string_view, 4> choices = {};  // names of a choice
   std::string_view form = {};                    // the expected form of a string, for messages
   void (*check)(std::string_view) = nullptr;     // throws ValueError for an invalid string
   void (*changed)() = nullptr;                   // called after each change by the program

@@ -35,8 +35,8 @@ class EpochPlan {
   EpochPlan(int64_t size, const Division& division, int64_t place = 0,
             std::vector<int64_t> done = {});
 
-  int64_t count() const { return count_; }  // of steps
-  Places step(int64_t number) const;        // of all ranks together; 0 is the next one
+  int64_t count() const { return count_; }  // count of steps
+  Places step(int64_t number) const;        // step of all ranks together; 0 is the next one
   Places step_at(int64_t begin) const;      // the one that begins at this place
   // The part of this rank. Empty for some ranks if there are fewer samples than ranks.
   Places share(const Places& step) const;
@@ -44,7 +44,7 @@ class EpochPlan {
  private:
   int64_t size_, place_;
   Division division_;
-  int64_t places_in_step_;  // of a full one
+  int64_t places_in_step_;  // places of a full step
   int64_t count_;
   std::vector<int64_t> done_;  // numbers of steps, counted from the place; sorted
 };

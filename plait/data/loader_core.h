@@ -18,7 +18,7 @@ namespace plait::data {
 struct LoaderOptions {
   int64_t batch_size = 1;
   bool shuffle = false;    // in another order in each epoch
-  uint64_t seed = 0;       // of the order, and of the keys of samples
+  uint64_t seed = 0;       // seed of the order, and of the keys of samples
   bool drop_last = false;  // leaves out a last batch with fewer samples
   int workers = 0;         // threads that make batches; 0: the caller makes them
   int64_t prefetch = 2;    // batches that are made ahead, for each worker
@@ -38,7 +38,7 @@ struct MadePiece {
 struct MadeBatch {
   std::shared_ptr<void> value = nullptr;
   std::exception_ptr failure = nullptr;
-  Places step = {};                  // of all ranks
+  Places step = {};                  // step of all ranks
   std::vector<int64_t> source = {};  // the position of a stream after the step
 };
 
@@ -48,7 +48,7 @@ class LoaderRun {
   static constexpr int64_t kUnknownCount = std::numeric_limits<int64_t>::max();
 
   virtual ~LoaderRun() = default;
-  virtual int64_t count() const = 0;       // of batches
+  virtual int64_t count() const = 0;       // count of batches
   virtual int64_t epoch_size() const = 0;  // samples in the whole epoch; -1 if unknown
   // True for few batches: each sample is a piece, so that all workers have something to do.
   virtual bool is_by_samples() const { return false; }
@@ -97,7 +97,7 @@ class LoaderCore {
   std::unique_ptr<Threads> threads_;
   Progress progress_;
   int64_t next_batch_ = 0;
-  std::vector<MadePiece> pieces_;  // of the next batch, as far as they are there
+  std::vector<MadePiece> pieces_;  // pieces of the next batch, as far as they are there
 };
 
 }  // namespace plait::data

@@ -73,7 +73,7 @@ class SequentialSampler {
 struct RandomSamplerOptions {
   uint64_t seed = 0;
   bool replacement = false;                 // each index is drawn independently
-  std::optional<int64_t> num_samples = {};  // of an epoch; by default as many as indices
+  std::optional<int64_t> num_samples = {};  // length of an epoch; by default as many as indices
 };
 // 0, 1, …, count - 1 in another random order in each epoch. If an epoch has more samples than
 // there are indices, each order is followed by another one.

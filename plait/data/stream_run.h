@@ -84,9 +84,9 @@ class StreamRun final : public LoaderRun {
  private:
   // The samples that all ranks together read for a step.
   struct Group {
-    int64_t place;  // of the first
+    int64_t place;  // place of the first
     std::vector<RawOf<S>> raws;
-    std::vector<int64_t> position;  // of the stream after them
+    std::vector<int64_t> position;  // position of the stream after them
     std::exception_ptr failure;
   };
 

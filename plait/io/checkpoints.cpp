@@ -112,11 +112,11 @@ struct CheckpointFolder::State {
 
   const std::string folder;
   const CheckpointFolderOptions options;
-  std::recursive_mutex mutex;  // of callers
+  std::recursive_mutex mutex;  // held by callers
   std::optional<PathLock> lock = {};
   KnownCheckpoints known;
   std::thread writer = {};
-  std::exception_ptr error = nullptr;  // of the writer
+  std::exception_ptr error = nullptr;  // error of the writer
   std::atomic<bool> is_writing = false;
   const pid_t process = ::getpid();
 };

@@ -33,7 +33,7 @@ enum class BestIs : uint8_t { least, greatest };
 
 // After each save, those that no rule keeps are removed.
 struct CheckpointFolderOptions {
-  int64_t keep_last = 3;   // of the greatest steps; 0: all
+  int64_t keep_last = 3;   // for the greatest steps; 0: all
   int64_t keep_every = 0;  // those of its multiples, for ever; 0: none
   std::string best = {};   // a metric by which the best are kept; empty: none
   BestIs best_is = BestIs::least;
@@ -59,10 +59,12 @@ struct Checkpoint {
 
 // Patterns are those of paths; "optimizer.*" is the optimizer and all that is in it.
 struct RestoreOptions {
-  std::optional<int64_t> step = {};      // the latest one that is not damaged
-  Renaming rename = {};                  // paths in the checkpoint to those in the tree
-  std::vector<std::string> skip = {};    // what stays as it is in the tree, whatever is saved there
-  std::vector<std::string> fill = {};    // what stays as it is in the tree if it is not saved
+  std::optional<int64_t> step = {};  // the latest one that is not damaged
+  Renaming rename = {};              // paths in the checkpoint to those in the tree
+  std::vector<std::string> skip =
+      {};  // paths that stay as they are in the tree, whatever is saved there
+  std::vector<std::string> fill =
+      {};  // paths that stay as they are in the tree if they are not saved
   std::vector<std::string> resize = {};  // tensors that may have other sizes: those that are saved
 };
 

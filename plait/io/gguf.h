@@ -31,7 +31,7 @@ class GgufFile;
 class GgufValue {
  public:
   using Strings = std::vector<std::string>;
-  using List = std::vector<GgufValue>;  // of lists
+  using List = std::vector<GgufValue>;  // content of lists
   // An integer is int64_t, or uint64_t beyond its range. A list of numbers or bools is an Array of
   // one axis, with the dtype that it has in the file.
   using Value = std::variant<bool, int64_t, uint64_t, double, std::string, Array, Strings, List>;
@@ -51,7 +51,7 @@ class GgufValue {
 struct GgufInfo {
   std::string type;             // "F32", "Q4_K"
   Sizes sizes = {};             // in row-major order: the last one is the first in the file
-  uint64_t begin = 0, end = 0;  // of its bytes in the file
+  uint64_t begin = 0, end = 0;  // begin and end of its bytes in the file
 };
 
 // An open file. Tensors are read when they are asked for. Copies share the file, and arrays that

@@ -34,7 +34,7 @@ class SafetensorsSource;
 struct SafetensorsInfo {
   std::string dtype;  // as in the file: "F32", "BF16", "F8_E8M0"
   Sizes sizes = {};
-  uint64_t begin = 0, end = 0;  // of its bytes in its file
+  uint64_t begin = 0, end = 0;  // begin and end of its bytes in its file
 };
 
 // The text that a file holds besides its tensors.

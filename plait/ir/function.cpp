@@ -15,12 +15,13 @@ std::optional<Instruction> Function::definition(ValueId value) const {
 }
 
 void for_each_size(const Instruction& instruction, const std::function<void(Dim symbol)>& visit) {
-  const auto look_at = [&](Dim dim) { dim.for_each_symbol(visit); };
-  for (const Type& type : instruction.result_types()) type.for_each_dim(look_at);
-  if (instruction.attributes()) instruction.attributes().for_each_dim(look_at);
-  for (const Callee& callee : instruction.callees()) std::ranges::for_each(callee.sizes, look_at);
-  std::ranges::for_each(instruction.size_arguments(), look_at);
-  std::ranges::for_each(instruction.size_results(), look_at);
+  const auto visit_symbols = [&](Dim dim) { dim.for_each_symbol(visit); };
+  for (const Type& type : instruction.result_types()) type.for_each_dim(visit_symbols);
+  if (instruction.attributes()) instruction.attributes().for_each_dim(visit_symbols);
+  for (const Callee& callee : instruction.callees())
+    std::ranges::for_each(callee.sizes, visit_symbols);
+  std::ranges::for_each(instruction.size_arguments(), visit_symbols);
+  std::ranges::for_each(instruction.size_results(), visit_symbols);
 }
 
 }  // namespace plait::ir

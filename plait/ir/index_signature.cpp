@@ -37,7 +37,7 @@ class Reader {
     auto first = std::find(reduced.begin(), reduced.end(), true);
     if (first != reduced.end() && out_.reduction == Reduction::none) {
       fail("`| sum` or another reduction, since `" + out_.indices[first - reduced.begin()] +
-           "` is in no result");
+           "` does not appear in a result");
     }
     return std::move(out_);
   }

@@ -1,7 +1,8 @@
 // The loop nest of an operation as text: for each element of a result, the elements of the operands
 // that it is computed from (an extended einsum notation).
 //
-//   "b i k, b k j -> b i j | sum"       a matrix product: k is in no result, so it is reduced
+//   "b i k, b k j -> b i j | sum"       a matrix product: k does not appear in a result, so it is
+//   reduced
 //   "... i -> ... | maximum"            a reduction along the last dimension, of any rank
 //   "... -> ..., ..."                   elementwise, two results
 //   "(a b) -> a b"                      a reshape: one dimension made of two, row-major
@@ -70,7 +71,7 @@ struct IndexSignature {
   static IndexSignature parse(std::string_view text, std::span<const int64_t> ranks,
                               const std::map<std::string, Dim>& numbers = {});
 
-  std::vector<bool> reduced() const;  // for each index: true if it is in no result
+  std::vector<bool> reduced() const;  // for each index: true if it does not appear in a result
   std::string text() const;
 
   // The batched operation: one more index, first in the given operands and in all results.

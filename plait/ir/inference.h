@@ -39,7 +39,7 @@ class Inference {
   std::span<const Dim> size_arguments;
   std::span<const Type> stated;  // the result types as written; empty if not stated
   const Declarations& declarations;
-  const Mesh& axes;                                     // of the instruction's function
+  const Mesh& axes;                                     // axes of the instruction's function
   std::function<Dim(std::string_view hint)> name_size;  // chooses names of data-dependent sizes
   Location location = {};
 

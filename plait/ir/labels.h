@@ -68,7 +68,8 @@ class LabelIndex {
   Labels& labels_;
   std::vector<Slot> slots_;  // the size is a power of two; at most half full
   size_t used_ = 0;
-  std::unordered_map<std::string, uint64_t> next_suffix_;  // of labels requested repeatedly
+  std::unordered_map<std::string, uint64_t>
+      next_suffix_;  // next suffix of labels requested repeatedly
 };
 
 }  // namespace plait::ir

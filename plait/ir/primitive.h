@@ -66,8 +66,8 @@ inline constexpr Count at_least(uint32_t n) { return {n, Count::kAny}; }
 // Computes one point of the index space, in the widest type of each kind; null if undefined.
 struct ScalarBody {
   double (*real)(std::span<const double>) = nullptr;
-  int64_t (*integer)(std::span<const int64_t>) = nullptr;    // of bool too, as 0 and 1
-  uint64_t (*natural)(std::span<const uint64_t>) = nullptr;  // of u64; else `integer` is used
+  int64_t (*integer)(std::span<const int64_t>) = nullptr;    // for bool too, as 0 and 1
+  uint64_t (*natural)(std::span<const uint64_t>) = nullptr;  // for u64; else `integer` is used
   std::complex<double> (*complex)(std::span<const std::complex<double>>) = nullptr;
 };
 

@@ -52,7 +52,7 @@ struct PullAttributes {
   std::vector<int64_t> wanted = {};  // indices of the parameters whose cotangents it returns
 };
 struct RematAttributes {
-  std::string policy = "nothing";       // what is saved: nothing, everything, dots, names
+  std::string policy = "nothing";       // saves nothing, everything, dots, names
   std::vector<std::string> names = {};  // for the policy `names`
 };
 

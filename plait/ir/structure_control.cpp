@@ -210,7 +210,8 @@ void infer_unwind(Inference& in) {
     in.fail("takes a list of records, not {}", list.text());
   }
   const RecordType& record = in.record(list.element());
-  std::vector<Dim> sizes;  // of the body: renamed held sizes of the node, then the written ones
+  std::vector<Dim>
+      sizes;  // sizes of the body: renamed held sizes of the node, then the written ones
   for (Dim held : record.held) sizes.push_back(Dim::symbol(fmt::format("held.{}", held.name())));
   std::vector<Type> wanted = record.fields_of(list.element().record_arguments(), sizes);
   if (wanted.empty() || !fits(wanted.back(), list)) {

@@ -54,7 +54,9 @@ class Type {
   const std::vector<Type>& elements() const { return expect(Kind::tuple).elements; }
   const std::string& record_name() const { return expect(Kind::record).name; }
   const std::vector<Dim>& record_arguments() const { return expect(Kind::record).arguments; }
-  const Type& element() const { return expect(Kind::optional).elements[0]; }  // of an optional
+  const Type& element() const {
+    return expect(Kind::optional).elements[0];
+  }  // element of an optional
 
   Type with_shape(Shape shape) const;
   Type with_dtype(DType dtype) const;

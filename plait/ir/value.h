@@ -88,7 +88,7 @@ class Value {
   }
   std::span<const Value> fields() const;
   std::span<const int64_t> held_sizes() const;
-  Value unwrapped() const&;  // of a present value; ValueError for an absent one
+  Value unwrapped() const&;  // the content of a present value; ValueError for an absent one
   Value unwrapped() &&;
   // The fields of a value that is not needed any more: moved if it has no other owner.
   std::vector<Value> take_fields() &&;

@@ -29,7 +29,7 @@ struct AUROC {
   static AUROC init(const AurocOptions& options = {});
   AUROC update(const Tensor& predictions, const Tensor& targets, const Tensor& mask = {}) const;
   AUROC merge(const AUROC& other) const;
-  AUROC all_reduce(std::string_view axis) const;  // of the data of all samples along a named axis
+  AUROC all_reduce(std::string_view axis) const;  // over the data of all samples along a named axis
   AUROC reset() const;
   Tensor compute() const;  // f64; NaN if a class has no elements, or all
 };

@@ -20,7 +20,7 @@ struct ClassOptions {
   Task task = Task::multiclass;
   double threshold = 0.5;
   std::optional<int64_t> ignore_index = {};  // elements with this target do not count
-  int64_t axis = -1;                         // of the classes
+  int64_t axis = -1;                         // axis of the classes
 };
 
 // The share of right predictions: of classes, where one of the top_k scores is that of the target,
@@ -34,7 +34,8 @@ struct Accuracy {
   // Elements where the mask is false do not count; it may lack the last axes of the targets.
   Accuracy update(const Tensor& predictions, const Tensor& targets, const Tensor& mask = {}) const;
   Accuracy merge(const Accuracy& other) const;
-  Accuracy all_reduce(const AxisNames& names) const;  // of the data of all samples along named axes
+  Accuracy all_reduce(
+      const AxisNames& names) const;  // over the data of all samples along named axes
   Accuracy reset() const;
   Tensor compute() const;  // f64; NaN of no data
 };

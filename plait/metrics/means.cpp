@@ -26,7 +26,7 @@ Totals with_errors(const Totals& sums, Tensor (*of)(const Operand&), const Tenso
   return sums.plus(of(exact(predictions) - exact(targets)), counting);
 }
 
-// total / count, 0 where nothing counts.
+// total / count; 0 if the total weight is 0.
 Tensor over(const Tensor& total, const Tensor& count) {
   return total / where(count == 0, 1, count);
 }

@@ -30,7 +30,7 @@ struct Mean {
 
   Mean update(const Tensor& values, const Counting& counting = {}) const;
   Mean merge(const Mean& other) const;
-  Mean all_reduce(const AxisNames& names) const;  // of the data of all samples along named axes
+  Mean all_reduce(const AxisNames& names) const;  // over the data of all samples along named axes
   Mean reset() const;
   Tensor compute() const;  // f64; NaN of no numbers
 };

@@ -24,8 +24,8 @@ struct Op {
   std::vector<OpAttribute> attributes;
   ir::Elementwise elementwise;
   ir::Precision precision;              // in mixed precision
-  ir::Accuracy accuracy;                // of an elementwise primitive
-  std::vector<ir::Range> domain;        // of an elementwise primitive: for each operand
+  ir::Accuracy accuracy;                // accuracy of an elementwise primitive
+  std::vector<ir::Range> domain;        // domain of an elementwise primitive: for each operand
   bool has_signature;                   // index signature
   bool has_body;                        // scalar computation; a primitive without it only moves
                                         // elements

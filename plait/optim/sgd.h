@@ -11,8 +11,9 @@ namespace plait::optim {
 
 struct SgdOptions {
   Number lr = 1e-3;
-  Number momentum = 0;      // decay of the velocity
-  Number dampening = 0;     // how much of a gradient is left out of the velocity
+  Number momentum = 0;  // decay of the velocity
+  Number dampening =
+      0;  // dampening of the momentum: the velocity adds 1 - dampening of the gradient
   Number weight_decay = 0;  // L2 penalty: this times the parameter is added to the gradient
   bool nesterov = false;    // Nesterov momentum
   bool maximize = false;
@@ -40,7 +41,7 @@ using ASGD = OptimizerOf<Model, ASGDOptions>;
 struct RpropOptions {
   Number lr = 1e-2;  // the first step size
   std::pair<Number, Number> etas = {0.5, 1.2};
-  std::pair<Number, Number> step_sizes = {1e-6, 50.};  // the least and the greatest
+  std::pair<Number, Number> step_sizes = {1e-6, 50.};  // the minimum and maximum step size
   bool maximize = false;
   std::vector<Group> groups = {};
 };

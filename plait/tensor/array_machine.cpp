@@ -26,7 +26,7 @@ ir::Attributes with_numbers(const ir::PrimitiveCall& call) {
 }
 
 // Reads the data-dependent sizes from the results.
-void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
+void find_data_dependent_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
   const auto new_sizes = call.instruction.size_results();
   for (size_t k = 0; k < new_sizes.size(); ++k) {
     for (size_t r = 0; r < results.size(); ++r) {
@@ -64,7 +64,7 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   const Kernel& kernel = kernel_of(primitive);
   const LocationScope place(detects_anomaly() ? call.instruction.location() : Location());
   run_kernel(kernel, kernel_call);
-  find_born_sizes(call, results);
+  find_data_dependent_sizes(call, results);
   for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
 }
 

@@ -19,7 +19,7 @@ struct KernelCall {
   const ir::Primitive& primitive;
   std::span<Array> operands;         // may be moved from
   const ir::Attributes& attributes;  // with numbers for all sizes
-  std::span<const ArrayType> types;  // of the results; empty if the kernel infers them
+  std::span<const ArrayType> types;  // types of the results; empty if the kernel infers them
   // To be filled. If one is not empty, the result may be written there.
   std::span<Array> results;
 
@@ -33,8 +33,8 @@ struct KernelCall {
 // A call of an elementwise primitive on one row: contiguous elements, or one element that is
 // broadcast (step 0). Steps are in bytes.
 struct RowCall {
-  DType dtype = DType::f32;   // of the operands
-  DType result = DType::f32;  // of `out`
+  DType dtype = DType::f32;   // dtype of the operands
+  DType result = DType::f32;  // dtype of `out`
   std::byte* out = nullptr;
   int64_t out_step = 0;
   std::span<const std::byte* const> operands;

@@ -101,7 +101,7 @@ struct Collective {
 };
 
 struct Rules {
-  std::vector<Partial> partials = {};  // of an elementwise primitive, one per operand
+  std::vector<Partial> partials = {};  // partials of an elementwise primitive, one per operand
   // For a linear primitive, one per operand; the last one serves all further operands. Empty for an
   // operand in which the primitive is not linear; then `tangents` has the derivative, or the
   // operand is an integer.

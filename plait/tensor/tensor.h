@@ -55,7 +55,7 @@ struct TracedValue {
   // The concrete value in this run, if the trace computes it (Trace::execute_with); empty until it
   // is computed (Trace::actual).
   std::shared_ptr<Tensor> actual = nullptr;
-  uint32_t piece = 0;       // of its trace (Trace::cut)
+  uint32_t piece = 0;       // piece of its trace (Trace::cut)
   bool is_followed = true;  // false if recorded under no_grad
 };
 

@@ -62,7 +62,7 @@ struct WordsInput {
 };
 
 struct LoadOptions {
-  bool lowercase = true;  // of a vocab.txt, which does not say it; files of other kinds do
+  bool lowercase = true;  // for a vocab.txt, which does not say it; files of other kinds do
   // True: the scores of Unigram are those of the file. False: those that `tokenizers` reads, where
   // the last digit may differ, so that it takes the same of two equally likely divisions.
   bool keeps_scores = false;
@@ -87,7 +87,7 @@ class DecodeStream {
   std::shared_ptr<const Pipeline> pipeline_;
   bool skips_special_;
   std::vector<uint32_t> ids_;  // those whose text is not settled, after those that it depends on
-  std::string known_;          // what the first of them decode to, which was returned before
+  std::string known_;          // the text of the first of them, which was returned before
   size_t known_ids_ = 0;
 };
 

@@ -22,7 +22,7 @@ namespace plait::text {
 struct TrainingOptions {
   size_t vocab_size = 30'000;                   // with special tokens
   std::vector<AddedToken> special_tokens = {};  // the first ids are theirs
-  uint64_t min_frequency = 0;                   // of what becomes a token; not of Unigram
+  uint64_t min_frequency = 0;  // frequency of pairs that become tokens; not of Unigram
   // Characters that are tokens even if they do not appear, and the most characters that are.
   std::string initial_alphabet = {};
   std::optional<size_t> limit_alphabet = {};
@@ -31,7 +31,7 @@ struct TrainingOptions {
   // For Unigram.
   std::optional<std::string> unknown =
       {};                          // the unknown token, which is added if it is not special
-  double shrinking_factor = 0.75;  // of the candidates, at each step
+  double shrinking_factor = 0.75;  // fraction of candidates that are kept, at each step
   size_t sub_iterations = 2;
   size_t seed_size = 1'000'000;  // candidates at first
 };

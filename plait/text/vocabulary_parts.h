@@ -28,14 +28,15 @@ enum class TokenType : uint8_t {
 struct VocabularyParts {
   VocabularyKind kind = VocabularyKind::bpe;
   std::vector<std::string> tokens;  // the place is the id
-  std::vector<float> scores;        // of SentencePiece's kinds
+  std::vector<float> scores;        // scores of SentencePiece's kinds
   std::vector<TokenType> types;     // empty: all are normal
-  std::vector<std::string> merges;  // of bpe: two tokens with a space between, the earliest first
-  std::string pre = "gpt-2";        // of bpe: how text is split, for example "llama-bpe"
-  std::string charsmap;             // of unigram: SentencePiece's precompiled_charsmap
+  std::vector<std::string>
+      merges;                 // merges of bpe: two tokens with a space between, the earliest first
+  std::string pre = "gpt-2";  // for bpe: how text is split, for example "llama-bpe"
+  std::string charsmap;       // charsmap of unigram: SentencePiece's precompiled_charsmap
   std::optional<uint32_t> unknown, bos, eos, separator, cls;
   bool add_bos = false, add_eos = false;
-  bool add_space_prefix = true;  // of SentencePiece's kinds
+  bool add_space_prefix = true;  // for SentencePiece's kinds
 };
 
 }  // namespace plait::text

@@ -37,7 +37,7 @@ enum class JitMode : uint8_t { plain, fast_compile, max_autotune };
 struct DynamicSize {
   size_t argument = 0;
   int64_t axis = 0;
-  std::string leaf = {};  // of a struct: "blocks.0.weight"; empty for all of its tensors
+  std::string leaf = {};  // path in a struct: "blocks.0.weight"; empty for all of its tensors
   std::string name = {};  // sizes with one name are equal
   int64_t at_least = 0;
   std::optional<int64_t> at_most = {};
@@ -142,7 +142,7 @@ using HostFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, st
 struct Call {
   const TreeKey& key;
   JitArguments leaves;
-  FunctionRef<std::vector<std::string>()> paths;  // of the leaves
+  FunctionRef<std::vector<std::string>()> paths;  // paths of the leaves
   HostFunction host;
   // Called before donated tensors are taken, so that other owners release them.
   std::function<void()> release_owner = {};

@@ -163,6 +163,24 @@ struct AheadOfTime::State {
     }
     return nullptr;
   }
+
+  std::shared_ptr<const Entry> add(const TreeKey& key, std::vector<ir::Type> types,
+                                   const Function& f) {
+    auto entry = std::make_shared<Entry>();
+    Trace trace("main", Trace::apart);
+    std::vector<Tensor> traced;
+    for (const ir::Type& type : types) traced.push_back(trace.parameter(type));
+    const RecordedFunction recorded = trace.finish(f(traced, entry->structure));
+    const ForwardAndBackward both = vjp(trace.program(recorded));
+    entry->types = std::move(types);
+    entry->hidden = recorded.captures;
+    entry->results = both.results;
+    entry->forward = forward(both.forward);
+    entry->backward = backward(both.backward);
+    const std::lock_guard lock(mutex);
+    entries.emplace_back(key, entry);
+    return entry;
+  }
 };
 
 AheadOfTime::AheadOfTime(ProgramCompiler forward, ProgramCompiler backward)
@@ -176,22 +194,7 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
   std::vector<ir::Type> types;
   for (const Tensor& argument : arguments) types.push_back(argument.type());
   std::shared_ptr<const Entry> entry = state_->find(key, types);
-  if (!entry) {
-    auto made = std::make_shared<Entry>();
-    Trace trace("main", Trace::apart);
-    std::vector<Tensor> traced;
-    for (const ir::Type& type : types) traced.push_back(trace.parameter(type));
-    const RecordedFunction recorded = trace.finish(f(traced, made->structure));
-    const ForwardAndBackward both = vjp(trace.program(recorded));
-    made->types = types;
-    made->hidden = recorded.captures;
-    made->results = both.results;
-    made->forward = state_->forward(both.forward);
-    made->backward = state_->backward(both.backward);
-    const std::lock_guard lock(state_->mutex);
-    state_->entries.emplace_back(key, made);
-    entry = made;
-  }
+  if (!entry) entry = state_->add(key, types, f);
   structure = entry->structure;
   std::vector<Tensor> given;
   for (const Tensor& argument : arguments) given.push_back(underived(argument));

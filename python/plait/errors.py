@@ -40,7 +40,7 @@ class Error(Exception):
         if frame is None:
             return
         self.location = f"{_os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        if f", at {self.location}" not in self.message:  # of another error, whose text is part of it
+        if f", at {self.location}" not in self.message:  # the location of another error, whose text is part of it
             self.args = (f"{self.message}, at {self.location}{str(self)[len(self.message):]}", *self.args[1:])
 
     def __str__(self):  # a KeyError would show the text as a repr

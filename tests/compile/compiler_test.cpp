@@ -60,7 +60,7 @@ TEST(Fusion, ANormIsOneKernel) {
   expect_as_evaluated(program, {x, weight, bias}, 1e-6);
 }
 
-TEST(Fusion, TheWayBackOfANormReadsOnce) {
+TEST(Fusion, BackwardPassOfANormReadsItsOperandOnce) {
   if (kernel_compiler() == nullptr) GTEST_SKIP() << "no code is generated in this build";
   const auto loss = [](const Tensor& x, const Tensor& weight, const Tensor& bias,
                        const Tensor& cotangent) {
@@ -131,7 +131,7 @@ TEST(Fusion, PassesThatAreNoneAreRefused) {
   }
 }
 
-TEST(Fusion, WhatIsTransposedIsNotComputedTwice) {
+TEST(Fusion, ComputesATransposedOperandOnce) {
   const auto f = [](const Tensor& x) {
     const Tensor y = exp(x);
     return y + matrix_transpose(y);
@@ -141,7 +141,7 @@ TEST(Fusion, WhatIsTransposedIsNotComputedTwice) {
   expect_as_evaluated(program, {x}, 1e-6);
 }
 
-TEST(Fusion, WhatIsPutTogetherIsAChoiceOfTheKernel) {
+TEST(Fusion, FusesConcatAsASelectOfOperands) {
   for (const int64_t axis : {0, 1, 2}) {
     for (const DType dtype : {DType::f32, DType::bf16, DType::i32}) {
       const auto f = [=](const Tensor& x, const Tensor& y, const Tensor& z) {
@@ -255,7 +255,7 @@ TEST(Products, ScoresBecomeWeightsOneByOne) {
   }
 }
 
-TEST(Products, WhatOthersNeedIsAResult) {
+TEST(Products, StoresAProductThatOthersRead) {
   const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
     const Tensor product = matmul(x, weight);
     return std::vector<Tensor>{exp(product * 0.1 + bias), product};
@@ -279,7 +279,7 @@ TEST(Products, OperandsStayUntilTheLastRow) {
   }
 }
 
-TEST(Products, ThatAreReadTurnedRoundAreWhole) {
+TEST(Products, TransposedReadsNeedTheWholeProduct) {
   const auto f = [](const Tensor& x, const Tensor& weight) {
     const Tensor product = matmul(x, weight);
     return product + matrix_transpose(product) * 2.;
@@ -298,7 +298,7 @@ TEST(Products, WhoseRowsAreNotThoseOfTheLoops) {
   expect_as_evaluated(trace(f)(x, weight, bias).program, {x, weight, bias}, 1e-5);
 }
 
-TEST(Products, OfWhichSomeRowsAreRead) {
+TEST(Products, ReadsASliceOfRows) {
   const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
     return cumsum(slice(matmul(x, weight), 0, {{}, 130}) * 2. + bias, 0);
   };
@@ -381,7 +381,7 @@ TEST(Products, NothingWaitsForItself) {
   expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, 1e-5);
 }
 
-TEST(Libraries, WhatIsWantedTurnedIsMadeSo) {
+TEST(Libraries, ComputesTheTransposedProductDirectly) {
   const auto f = [](const Tensor& x, const Tensor& y, const Tensor& weight) {
     const Tensor narrow = matmul(matrix_transpose(astype(x, DType::bf16)), astype(y, DType::bf16));
     return std::vector<Tensor>{weight - 0.1 * matrix_transpose(matmul(matrix_transpose(x), y)),
@@ -400,7 +400,7 @@ TEST(Libraries, WhatIsWantedTurnedIsMadeSo) {
 }
 
 // A product with another reader is not transposed.
-TEST(Libraries, WhatIsWantedBothWaysIsMadeOnce) {
+TEST(Libraries, ComputesAProductOnceIfBothLayoutsAreRead) {
   const auto f = [](const Tensor& x, const Tensor& y) {
     const Tensor product = matmul(x, y);
     return std::vector<Tensor>{matrix_transpose(product) * 2., cumsum(product, 0)};

@@ -31,7 +31,7 @@ class WithThreads {
   int before_;
 };
 
-TEST(Sums, OfWhatIsRepeatedCountEachTime) {
+TEST(Sums, CountBroadcastElementsEachTime) {
   const auto f = [](const Tensor& of_rows, const Tensor& of_columns, const Tensor& x) {
     const Tensor rows = broadcast_to(expand_dims(exp(of_rows), 1), x.shape());
     const Tensor columns = broadcast_to(exp(of_columns), x.shape());
@@ -85,7 +85,7 @@ TEST(Sums, OfLargeTensors) {
   }
 }
 
-TEST(Sums, OfNarrowNumbersAreAddedUpWide) {
+TEST(Sums, AccumulateNarrowDTypesInWideOnes) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const Tensor x = full({700, 3}, 1., dtype);
     for (const int64_t axis : {0, 1}) {
@@ -97,7 +97,7 @@ TEST(Sums, OfNarrowNumbersAreAddedUpWide) {
   }
 }
 
-TEST(Sums, OfNothing) {
+TEST(Sums, AreZeroIfEmpty) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i8}) {
     for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}, Shape{0, 0}}) {
       const Tensor x = numbers(shape, 1, dtype);
@@ -111,7 +111,7 @@ TEST(Sums, OfNothing) {
   }
 }
 
-TEST(Extremes, KeepWhatIsNoNumber) {
+TEST(Extremes, KeepNaN) {
   for (const int64_t place : {0, 5, 36}) {
     std::vector<float> x(37);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 11);
@@ -125,7 +125,7 @@ TEST(Extremes, KeepWhatIsNoNumber) {
   }
 }
 
-TEST(Kernels, RoundAsAtOnce) {
+TEST(Kernels, RoundAsEagerly) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
     const Tensor x = numbers({1000}, 1, dtype), y = numbers({1000}, 2, dtype);
     // Negation is exact: it must not change how wider intermediate values are rounded.
@@ -162,7 +162,7 @@ TEST(Kernels, TakeDenormalsAsTheCallerDoes) {
 }
 
 // Loops that are not merged; each thread does some rows.
-TEST(Kernels, OfManyRowsBeginAnywhere) {
+TEST(Kernels, DivideRowsAmongThreads) {
   const Tensor x = numbers({40, 60, 50}, 1), y = numbers({40, 1, 50}, 2);
   const auto f = [](const Tensor& a, const Tensor& b) { return exp(a) * b + a; };
   const auto added_up = [](const Tensor& a, const Tensor& b) {

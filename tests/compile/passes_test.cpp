@@ -33,7 +33,7 @@ TEST(Inlining, ACalleeHasItsOwnSizesAndArguments) {
   expect_as_evaluated(program, {numbers({3}, 1), numbers({5}, 2)}, 0);
 }
 
-TEST(Inlining, WhatACalleeRequiresIsChecked) {
+TEST(Inlining, ChecksTheFactsThatACalleeRequires) {
   const ir::Program program = parsed(R"(
     func @main<n, m>(%x: f32[n], %y: f32[m]) -> (f32[n]) {
       %0 = call @twice_as_long<n, m>(%x, %y)
@@ -70,7 +70,7 @@ TEST(Simplifying, PermutationsComeOneAfterTheOther) {
   expect_as_evaluated(trace(f)(x).program, {x}, 0);
 }
 
-TEST(Simplifying, WhatIsMultipliedAndDividedByOneStays) {
+TEST(Simplifying, FactorsAndDivisorsOfOneChangeNothing) {
   const ir::Program program = parsed(R"(
     func @main(%x: f32[3]) -> (f32[3], f32[3], f32[3], f32[3]) {
       %one = literal {value = f32[3](1 ...)}
@@ -140,7 +140,7 @@ TEST(Expanding, SoftmaxAlongAnyAxisOfAnyNumbers) {
 }
 
 // Its decomposition would round in between.
-TEST(Expanding, WhatKernelsDoNotHoldStaysWhole) {
+TEST(Expanding, KeepsReductionsOfNarrowFloatsWhole) {
   const ir::Program program = parsed(R"(
     func @main(%x: f8e4m3[3, 40]) -> (f8e4m3[3]) {
       %0 = reduce_squares %x {axes = [1]}
@@ -182,7 +182,7 @@ TEST_F(Printing, StaysInItsOrder) {
   EXPECT_EQ(printed, wanted);
 }
 
-TEST(Fusing, WaitsForSizesThatAreBorn) {
+TEST(Fusing, WaitsForDataDependentSizes) {
   const ir::Program program = parsed(R"(
     func @main<n>(%x: i64[n], %y: f32[]) -> <k> (f32[k], i64[n], i64[n]) {
       %0 = add %x, %x

@@ -33,7 +33,7 @@ TEST(WorkMemory, LiesInOneBlockFromTheSecondTimeOn) {
   EXPECT_EQ(second->wanted_bytes(), second->bytes());
 }
 
-TEST(WorkMemory, OfWhatIsTooLargeLiesElsewhere) {
+TEST(WorkMemory, AllocatesLargeBuffersSeparately) {
   const auto memory = std::make_shared<WorkMemory>(4096);
   const Buffer small = memory->take(4000);
   Buffer large = memory->take(10'000);
@@ -166,7 +166,7 @@ TEST(PlanMemory, AnyShiftLeavesElementsWhereTheyMayLie) {
   EXPECT_EQ(place(1, 1), 49);
 }
 
-TEST(PlanMemory, WhoWritesBesideItIsFound) {
+TEST(PlanMemory, FindsWritesOutOfBounds) {
   for (const int64_t at : {-1, 0, 99, 100}) {
     for (const bool is_work : {false, true}) {
       const auto work = [&] {

@@ -108,7 +108,7 @@ TEST(Loops, ScanFromEitherEnd) {
 
 // `kept` and the values of the inner loop are in the frame; the inner loop reads the carry of the
 // outer one.
-TEST(Loops, WhatAnInnerLoopReadsStaysUntilItEnds) {
+TEST(Loops, KeepAValueUntilTheInnerLoopThatReadsItEnds) {
   const auto f = [](const Tensors& x) {
     const auto outer = [&](const Tensor& carry, const Tensor& slice) {
       const Tensor kept = matmul(carry, slice), turned = matrix_transpose(kept);
@@ -168,7 +168,7 @@ TEST(Memory, IsUsedAgainInPieces) {
 }
 
 // A conversion without effect returns its operand, whose memory is reused afterwards.
-TEST(Memory, OfOperandsThatAreResultsIsCopied) {
+TEST(Memory, CopiesOperandsThatAreResults) {
   const ir::Program program = parsed(R"(
     func @main(%x: f32[4, 4]) -> (f32[4, 4], f32[4, 4]) {
       %0 = matmul %x, %x
@@ -182,7 +182,7 @@ TEST(Memory, OfOperandsThatAreResultsIsCopied) {
   expect_as_evaluated(program, {numbers({4, 4}, 1)}, 1e-5);
 }
 
-TEST(Memory, OfArgumentsThatAreGivenAwayIsUsedOnlyThen) {
+TEST(Memory, ReusesDonatedArgumentsOnly) {
   const auto f = [](const Tensor& x, const Tensor& y) {
     const Tensor z = x * 2. + y;
     return std::vector<Tensor>{z, matmul(x, z), tanh(matmul(z, y)) * y};

@@ -17,13 +17,13 @@
 #include "plait/transform/programs.h"
 
 #include "tests/compile/passes_left_out.h"
-#include "tests/support/drawn_program.h"
+#include "tests/support/programs/drawn_program.h"
 #include "tests/support/threads.h"
 
 namespace plait::compile {
 namespace {
 
-constexpr int kParts = 8;  // of a run; each is a test
+constexpr int kParts = 8;  // parts of a run; each is a test
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kPrograms = 160;
 #else

@@ -22,7 +22,7 @@ from suite import cases, nest_parts  # noqa: E402
 from suite.nest_libraries import Differences, Jax, Ours, Unrolled  # noqa: E402
 
 MOST_ORDER = 4  # total order of derivatives: higher ones are only noise
-TOLERANCE = 1e-7  # of the largest element
+TOLERANCE = 1e-7  # tolerance of the largest element
 NESTS = 5  # per primitive
 JAX_EVERY = 6  # one of so many nests is also run by JAX, which compiles each operation of each
 DONE = collections.Counter()  # numbers of comparisons

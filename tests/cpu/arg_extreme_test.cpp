@@ -127,7 +127,7 @@ TEST(ArgExtreme, LargeOnesAreSharedAmongThreads) {
   }
 }
 
-TEST(ArgExtreme, OfNothing) {
+TEST(ArgExtreme, RefusesAnEmptyAxis) {
   EXPECT_THROW(found(Array::empty(DType::f32, {0}), 0, true), ValueError);
   EXPECT_THROW(found(Array::empty(DType::f32, {3, 0}), 1, true), ValueError);
   EXPECT_EQ(found(Array::empty(DType::f32, {3, 0}), 0, true).element_count(), 0);

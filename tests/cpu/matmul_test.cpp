@@ -210,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(Matmul, LargeProducts,
 
 // Products of some rows at a time (compile/inside/nests/row_product.h), which together are all
 // rows.
-TEST(RowProducts, OfEveryKind) {
+TEST(RowProducts, MultipliesBatchedAndBroadcastOperands) {
   struct Case {
     Sizes a, b, out;
   };

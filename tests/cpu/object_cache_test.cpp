@@ -151,7 +151,7 @@ TEST_F(ObjectCache, KeepsWhatWasUsedLast) {
   EXPECT_TRUE(read_cached_object(key(3)));
 }
 
-TEST_F(ObjectCache, IsReadAndWrittenAtOnce) {
+TEST_F(ObjectCache, IsReadAndWrittenConcurrently) {
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (int t = 0; t < 4; ++t) {
@@ -247,7 +247,7 @@ TEST_F(CompiledObjects, AreOfOneLevel) {
   EXPECT_EQ(files().size(), cpu_levels().size());
 }
 
-TEST_F(CompiledObjects, AreMadeByProcessesAtOnce) {
+TEST_F(CompiledObjects, AreMadeByProcessesConcurrently) {
   std::vector<std::thread> processes;
   std::atomic<int> failed = 0;
   for (int i = 0; i < 4; ++i) {

@@ -111,7 +111,7 @@ TEST(EpochPlan, SizesNearTheLimit) {
   EXPECT_EQ(plan.share(plan.step(0)).end, INT64_MAX);
 }
 
-TEST(EpochPlan, RefusesWhatIsNotPossible) {
+TEST(EpochPlan, RefusesInvalidOptions) {
   const auto refusal = [](int64_t size, const Division& division, int64_t place = 0) {
     return message_of<ValueError>([&] { EpochPlan(size, division, place); });
   };

@@ -89,7 +89,7 @@ TEST(Loader, BatchesAreTheSameForAnyNumberOfWorkers) {
   const Batches first = rest_of(plain), second = rest_of(plain);
   EXPECT_EQ(first.size(), 10u);
   EXPECT_NE(first, second);
-  for (const int workers : {1, 3, 20}) {  // of 20, each makes one sample at a time
+  for (const int workers : {1, 3, 20}) {  // if 20, each makes one sample at a time
     for (const int64_t prefetch : {1, 2, 9}) {
       Loader loader(
           dataset,
@@ -105,7 +105,7 @@ TEST(Loader, BatchesAreTheSameForAnyNumberOfWorkers) {
 TEST(Loader, KeysAreThoseOfSeedEpochAndIndex) {
   Loader loader(Numbers{5}, {.batch_size = 5, .shuffle = true, .seed = 8});
   (void)rest_of(loader);
-  const std::vector<int64_t> batch = rest_of(loader)[0];  // of epoch 1
+  const std::vector<int64_t> batch = rest_of(loader)[0];  // batch of epoch 1
   for (size_t i = 0; i < 5; ++i) {
     const Tensor key = random::fold_in(random::fold_in(random::key(8), 1), batch[i]);
     EXPECT_EQ(batch[5 + i], random::bits(key, {}, DType::u32).item<int64_t>());
@@ -308,7 +308,7 @@ TEST(Loader, OtherExceptionsAreErrorsThatNameTheSample) {
   }
 }
 
-TEST(Loader, WhatIsNoErrorIsRethrownAsItIs) {
+TEST(Loader, OtherExceptionsAreRethrownUnchanged) {
   const Numbers dataset{4, [](int64_t index) {
                           if (index == 1) throw 7;
                           if (index == 3) throw std::bad_alloc();
@@ -462,7 +462,7 @@ TEST(Loader, ThousandsOfBatchesLeakNothing) {
   EXPECT_LE(live() - before, 4096);
 }
 
-TEST(Loader, RefusesWhatIsNotPossible) {
+TEST(Loader, RefusesInvalidOptions) {
   const auto refusal = [](const LoaderOptions& options) {
     return message_of<ValueError>([&] { Loader(Numbers{5}, options); });
   };

@@ -135,7 +135,7 @@ TEST(Samplers, OfYourOwn) {
   EXPECT_FALSE(Sampler(Backwards{}).repeats());
 }
 
-TEST(Samplers, RefuseWhatIsNotPossible) {
+TEST(Samplers, RefuseInvalidOptions) {
   const auto refusal = [](const auto& make) { return message_of<Error>(make); };
   expect_contains(refusal([] { SequentialSampler(-1); }), {"SequentialSampler: the count is -1"});
   expect_contains(refusal([] { RandomSampler(0, {.num_samples = 3}); }),

@@ -52,7 +52,7 @@ TEST(Json, Numbers) {
   EXPECT_EQ(Json::parse("-0").text(), "-0");
 }
 
-TEST(Json, WhatIsMalformedIsRefused) {
+TEST(Json, RefusesMalformedTexts) {
   for (const std::string_view text : {"",
                                       "{",
                                       "[1,]",

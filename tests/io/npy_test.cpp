@@ -206,7 +206,7 @@ TEST(NpyFile, LargeOnesOfAnotherOrderAreCopied) {
   }
 }
 
-TEST(NpyFile, WhatCannotBeOpenedNamesThePathAndTheReason) {
+TEST(NpyFile, ErrorsOfOpeningNameThePathAndTheReason) {
   const TemporaryFolder folder;
   const std::string missing = folder.path("no/such.npy");
   expect_failure([&] { load_npy(missing); },

@@ -24,7 +24,8 @@ std::string protobuf_error(std::string_view message) {
 }
 
 TEST(Protobuf, IsWrittenAsTheFormatSays) {
-  EXPECT_EQ(ProtobufWriter().integer(1, 150).bytes(), "\x08\x96\x01");  // of the documentation
+  EXPECT_EQ(ProtobufWriter().integer(1, 150).bytes(),
+            "\x08\x96\x01");  // the example of the documentation
   EXPECT_EQ(ProtobufWriter().text(2, "testing").bytes(), "\x12\x07testing");
   EXPECT_EQ(ProtobufWriter().integer(1, -1).bytes(), "\x08" + std::string(9, '\xff') + "\x01");
   EXPECT_EQ(ProtobufWriter().narrow_real(20, 1.0F).bytes(), "\xa5\x01\x00\x00\x80\x3f"s);
@@ -49,7 +50,7 @@ TEST(Protobuf, IsReadAsItWasWritten) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST(Protobuf, WhatIsMalformedIsRefused) {
+TEST(Protobuf, RefusesMalformedMessages) {
   expect_contains(protobuf_error("\x08"), {"byte 101: expected 1 bytes"});
   expect_contains(protobuf_error("\x12\x05"
                                  "ab"),

@@ -68,7 +68,7 @@ TEST(SafetensorsShards, AreDividedAndNamedAsHuggingFaceDoes) {
   expect_failure([&] { file.array("e"); }, "KeyError: unknown tensor \"e\"");
 }
 
-TEST(SafetensorsShards, OfAnEarlierDivisionAreRemoved) {
+TEST(SafetensorsShards, RemovesShardsOfAnEarlierDivision) {
   const TemporaryFolder folder;
   put(folder.path("model-00001-of-two.safetensors"), "");
   put(folder.path("other.safetensors"), "");

@@ -234,7 +234,7 @@ TEST(Safetensors, MalformedHeadersSayWhatIsWrong) {
                  "ParseError: tensor \"a\": byte 65: 2 is not a bool");
 }
 
-TEST(Safetensors, WhatCannotBeWrittenIsRefused) {
+TEST(Safetensors, RefusesInvalidArgumentsOnWriting) {
   const TemporaryFolder folder;
   const auto expect = [&](const Arrays& arrays, const SafetensorsOptions& options,
                           const std::string& message) {

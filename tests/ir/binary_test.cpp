@@ -112,7 +112,7 @@ TEST_F(Binary, AnAnonymousBodyHoldsNoNames) {
                            "func @g(%x: f32[]) -> (f32[]) { return %x }"));
 }
 
-TEST_F(Binary, WhatIsNoProgramIsRefused) {
+TEST_F(Binary, RefusesInvalidPrograms) {
   EXPECT_EQ(reading_error(""), "byte 0: expected 1 bytes, 0 are left");
   EXPECT_EQ(reading_error("plait 1"),
             "byte 1: this is not a program in binary form: it does not begin with PLIR");

@@ -73,7 +73,7 @@ TEST_F(Builder, LabelsAndSizesAreMadeUnique) {
   EXPECT_EQ(f.fresh_size("n").text(), "n.1");
 }
 
-TEST_F(Builder, SizesBornInResultsBecomeResultSizes) {
+TEST_F(Builder, DataDependentSizesOfResultsBecomeResultSizes) {
   FunctionBuilder f = program.function("main");
   ValueId count = f.parameter(Type::scalar(DType::i64), "count");
   ValueId x = f.parameter(Type::array(DType::f32, {5}), "x");

@@ -71,7 +71,7 @@ TEST_F(Copies, AreTheSameFunction) {
   EXPECT_TRUE(same(changed, 0, program, 0));
 }
 
-TEST_F(Copies, OfWhatWasNotCopiedAreRefused) {
+TEST_F(Copies, RefuseInstructionsAndValuesThatWereNotCopied) {
   Declarations declarations = declarations_of(program);
   FunctionBuilder builder("partial", declarations);
   Copier copier(program.entry(), builder);

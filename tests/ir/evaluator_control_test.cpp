@@ -5,7 +5,7 @@
 #include "plait/ir/builder.h"
 
 #include "tests/ir/evaluator_fixture.h"
-#include "tests/support/sample_programs.h"
+#include "tests/support/programs/sample_programs.h"
 
 namespace plait::ir {
 namespace {

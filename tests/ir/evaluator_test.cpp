@@ -67,7 +67,7 @@ TEST_F(Evaluator, ANumberBecomesASize) {
   expect_contains(error<ValueError>(kAsSize, {i64(-2)}), {"%count", "-2", "in @main"});
 }
 
-TEST_F(Evaluator, SizesAreBornInTheMachine) {
+TEST_F(Evaluator, MachineDefinesDataDependentSizes) {
   EXPECT_EQ(number(R"(func @main<n>(%x: f64[n]) -> (i64[]) {
     <k> %where = nonzero %x
     %s = sum %where
@@ -225,7 +225,7 @@ TEST_F(Evaluator, ObservableInstructionsHappenInOrder) {
   EXPECT_EQ(machine.ticks(), 2);
 }
 
-TEST_F(Evaluator, WhereFactsAreCheckedOnEntry) {
+TEST_F(Evaluator, ChecksFactsOnEntry) {
   constexpr std::string_view text =
       R"(func @main<n>(%x: f64[n]) -> (f64[n]) where n%4 == 0, n != 8 {
     return %x
@@ -334,7 +334,7 @@ class FaultyMachine : public ScalarMachine {
   }
 };
 
-TEST_F(Evaluator, WhatAMachineGivesIsCheckedAgainstTheTypes) {
+TEST_F(Evaluator, ChecksTypesOfTheMachinesResults) {
   FaultyMachine faulty;
   Program wrong =
       Program::parse("func @main<n>(%x: f64[n]) -> (f64[n]) {\n %y = exp %x\n return %y\n}");
@@ -386,7 +386,7 @@ TEST_F(Evaluator, ErrorsSayWhereInTheProgram) {
                   {"index 9", "3", "at model.cpp:9", "in @inner, called by @main (model.cpp:4)"});
 }
 
-TEST_F(Evaluator, ADeadValueIsFreedAtOnce) {
+TEST_F(Evaluator, FreesADeadValueImmediately) {
   std::string text = "func @main<n>(%x: f64[n]) -> (f64[n]) {\n %v0 = exp %x\n";
   for (int i = 1; i < 1000; ++i) text += fmt::format(" %v{} = add %v{}, %v{}\n", i, i - 1, i - 1);
   text += " return %v999\n}";
@@ -398,7 +398,7 @@ TEST_F(Evaluator, ADeadValueIsFreedAtOnce) {
   EXPECT_LE(machine.peak(), 1 + 2);  // x, an operand, its result
 }
 
-TEST_F(Evaluator, ParametersAndResultsThatNobodyReadsAreFreedAtOnce) {
+TEST_F(Evaluator, FreesUnusedParametersAndResultsImmediately) {
   Program program = Program::parse(R"(func @main(%a: f64[]) -> (f64[]) {
     %0 = exp %a
     %1 = call @ignores(%0, %a)

@@ -73,7 +73,7 @@ func @double<n>(%x: f32[n]) -> (f32[n]) {
   EXPECT_FALSE(same(a, 1, b, 1));
 }
 
-TEST_F(IdentityOf, WhatAFunctionDoesCounts) {
+TEST_F(IdentityOf, ChangesWithTheBodyAndTheSignature) {
   std::vector<std::string> others = {
       changed("subtract %y, %x", "subtract %x, %y"),
       changed("subtract %y, %x", "subtract %y, %y"),

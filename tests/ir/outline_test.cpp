@@ -6,7 +6,7 @@
 #include "plait/ir/analysis/verify.h"
 
 #include "tests/ir/evaluator_fixture.h"
-#include "tests/support/outlined.h"
+#include "tests/support/programs/outlined.h"
 
 namespace plait::ir {
 namespace {
@@ -123,7 +123,7 @@ func @main<n, m>(%x: f64[n], %y: f64[m], %c: i64[]) -> <k> (f64[k], i64[]) where
   EXPECT_NE(text.find("%t = call @second<m>(%y) : i64[]"), std::string::npos) << text;
 }
 
-TEST_F(Outlining, WhereNothingShowsASizeItStays) {
+TEST_F(Outlining, KeepsPartsWhoseSizesCannotBeInferred) {
   const std::string text = outlined_text(R"(plait 1
 
 func @main<n>(%x: f64[2*n]) -> (i64[]) {

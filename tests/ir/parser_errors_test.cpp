@@ -226,7 +226,7 @@ TEST_F(ParserErrors, TypeRulesTellTheLocationWhereThereIsOne) {
   EXPECT_THROW(Program::parse(with_body("%0 = add %x, %s\n  return %0")), ShapeError);
 }
 
-TEST_F(ParserErrors, WhatTheVerifierFindsIsReported) {
+TEST_F(ParserErrors, ReportErrorsOfTheVerifier) {
   EXPECT_THROW(Program::parse("func @f(%x: f32[2*n]) -> () { return }"), CompileError);
   EXPECT_THROW(Program::parse("type @r = {@r}\nfunc @f(%x: @r) -> (@r) { return %x }"),
                CompileError);

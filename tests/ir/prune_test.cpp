@@ -30,7 +30,7 @@ class Pruned : public testing::Test {
   }
 };
 
-TEST_F(Pruned, WhatNobodyUsesGoes) {
+TEST_F(Pruned, DropsUnusedInstructions) {
   EXPECT_EQ(kept(R"(
 func @main(%x: f32[]) -> (f32[]) {
   %a = exp %x
@@ -43,7 +43,7 @@ func @main(%x: f32[]) -> (f32[]) {
             "@main: exp cos\n");
 }
 
-TEST_F(Pruned, WhatIsObservableOrCollectiveStays) {
+TEST_F(Pruned, KeepsObservableAndCollectiveInstructions) {
   EXPECT_EQ(kept(R"(
 func @main(%x: f32[]^{data}, %p: bool[]) -> () over {data: 2} {
   %a = exp %x

@@ -12,8 +12,8 @@
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
 
-#include "tests/support/outlined.h"
-#include "tests/support/random_program.h"
+#include "tests/support/programs/outlined.h"
+#include "tests/support/programs/random_program.h"
 #include "tests/support/scalar_machine.h"
 
 namespace plait::ir {

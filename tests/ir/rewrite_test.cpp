@@ -193,7 +193,7 @@ TEST_F(Rewriting, AMillionInstructionsInOneStepEach) {
   EXPECT_EQ(rewriter.statistics().candidates, kMany + kMany / 2);
 }
 
-TEST_F(Rewriting, SizesThatAreBornMayBecomeOthers) {
+TEST_F(Rewriting, DataDependentSizesMayBeReplaced) {
   constexpr std::string_view kText = R"(
 func @main(%x: f32[], %v: f32[6]) -> <m> (f32[m], i64[]) {
   %c = literal {value = i64[](6)}
@@ -222,7 +222,7 @@ func @main(%x: f32[], %v: f32[6]) -> <m> (f32[m], i64[]) {
 )");
 }
 
-TEST_F(Rewriting, SizesMayBeBornInTheReplacement) {
+TEST_F(Rewriting, TheReplacementMayDefineDataDependentSizes) {
   constexpr std::string_view kText = R"(
 func @main(%x: f32[4]) -> <m> (i64[m]) {
   <indices> %i = nonzero %x
@@ -273,7 +273,7 @@ func @main(%x: f32[4]) -> <m> (i64[m]) {
       << text;
 }
 
-TEST_F(Rewriting, SeveralResultsAtOnce) {
+TEST_F(Rewriting, SeveralResultsTogether) {
   constexpr std::string_view kText = R"(
 func @main(%x: f32[], %y: i64[]) -> (f32[], i64[]) {
   %a, %b = call @swap(%y, %x)

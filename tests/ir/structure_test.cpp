@@ -10,10 +10,10 @@ namespace plait::ir {
 namespace {
 
 struct Refusal {
-  std::string name;  // of the test
+  std::string name;  // name of the test
   ErrorKind kind;
   std::string message;  // a part of the error's message
-  std::string body;     // of @main
+  std::string body;     // body of @main
   std::string others = "";
 };
 

@@ -9,7 +9,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 
-#include "tests/support/function_surgeon.h"
+#include "tests/support/programs/function_surgeon.h"
 #include "tests/support/scalar_ops.h"
 #include "tests/support/sizes.h"
 
@@ -152,7 +152,7 @@ std::vector<Damage> size_damages() {
       {"size names", "ParametersTwice",
        [](Parts&, auto& main) { main.signature().size_parameters.push_back(n); },
        "a size named n exists already"},
-      {"size names", "BornTwice", [](Parts&, auto& main) { main.size_result(nonzero, 0) = n; },
+      {"size names", "DefinedTwice", [](Parts&, auto& main) { main.size_result(nonzero, 0) = n; },
        "a size named n exists already"},
       {"size names", "Expression", [](Parts&, auto& main) { main.size_result(nonzero, 0) = n + 1; },
        "n + 1 is an expression"},
@@ -170,7 +170,7 @@ std::vector<Damage> size_damages() {
       {"scope", "ValueType",
        [](Parts&, auto& main) { replace(main.value_type(3), vector_of(unknown)); },
        "size unknown of the result types"},
-      {"scope", "BeforeItIsBorn",
+      {"scope", "BeforeItsDefinition",
        [](Parts&, auto& main) {
          main.set_attributes(iota, Attributes::of(IotaAttributes{Dim::symbol("k")}));
        },
@@ -194,7 +194,7 @@ std::vector<Damage> meaning_damages() {
        "%y = add %x, %x : f32[n + 1]"},
       {"types", "OperandType", [](Parts&, auto& main) { main.operand(element, 0) = 0; },
        "takes a tuple"},
-      {"types", "SizesBorn", [](Parts&, auto& main) { main.size_result_count(nonzero) = 0; },
+      {"types", "NewSizes", [](Parts&, auto& main) { main.size_result_count(nonzero) = 0; },
        "defines"},
       {"returns", "Type", [](Parts&, auto& main) { main.returned(0) = 0; },
        "result 0 is f32[n], but the signature declares f32[n//2]"},

@@ -239,7 +239,7 @@ TEST(MultiheadAttention, IsCausalWithoutAMask) {
   }
 }
 
-TEST(MultiheadAttention, OneInputIsProjectedAtOnceAsThreeAre) {
+TEST(MultiheadAttention, ProjectsOneInputTogetherLikeThree) {
   const auto layer =
       nn::MultiheadAttention::init(random::key(1), 6, 2, {.batch_first = true, .dtype = kDouble});
   const Tensor x = drawn(2, {3, 5, 6}), same = x + 0., other = drawn(3, {3, 5, 6});
@@ -483,7 +483,7 @@ TEST(Transformers, SymbolicBatchAndLength) {
                         kApplyToBoth, inputs);
 }
 
-TEST(Transformers, RefuseWhatIsNone) {
+TEST(Transformers, RefuseInvalidOptions) {
   const Tensor key = random::key(1), x = ones({2, 3, 4});
   const auto refused = [](auto work, std::initializer_list<std::string_view> parts) {
     expect_contains(what_of(work), parts);

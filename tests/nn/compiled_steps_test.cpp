@@ -49,7 +49,7 @@ void expect_same_steps(const Model& begin, const Optimizer& optimizer, const Ten
   }
 }
 
-TEST(Training, CompiledStepsOfAVitGoWhereThoseAtOnceGo) {
+TEST(Training, CompiledStepsOfAVitAreThoseOfEagerTraining) {
   const auto model = models::Vit::init(
       random::key(1), {.image = 24, .patch = 4, .width = 48, .depth = 3, .heads = 3, .labels = 7});
   const Tensor x = random::normal(random::key(2), {6, 3, 24, 24});
@@ -58,7 +58,7 @@ TEST(Training, CompiledStepsOfAVitGoWhereThoseAtOnceGo) {
   expect_same_steps(model, optimizer, x, y, 1e-3);
 }
 
-TEST(Training, CompiledStepsOfAGptGoWhereThoseAtOnceGo) {
+TEST(Training, CompiledStepsOfAGptAreThoseOfEagerTraining) {
   const auto model = models::Gpt::init(
       random::key(1), {.vocabulary = 23, .context = 20, .width = 48, .depth = 3, .heads = 3});
   const Tensor ids = random::randint(random::key(2), {4, 21}, 0, 23);

@@ -209,7 +209,7 @@ TEST(Experts, GatedMlp) {
   EXPECT_EQ(names.at("down").type().text(), "f32[3, 6, 4]");
 }
 
-TEST(Experts, RefuseWhatIsNone) {
+TEST(Experts, RefuseInvalidOptions) {
   const Tensor key = random::key(1);
   const auto refused = [&](int64_t hidden, int64_t experts, nn::MoEOptions options,
                            std::initializer_list<std::string_view> parts) {

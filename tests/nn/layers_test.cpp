@@ -167,7 +167,7 @@ TEST(Layers, AreDrawnWithOneKey) {
   EXPECT_EQ(layers.weight.type().text(), "f32[8, 4, 3]");
 }
 
-TEST(Layers, RefuseWhatIsNone) {
+TEST(Layers, RefuseInvalidOptions) {
   const Tensor key = random::key(1);
   expect_contains(what_of<ValueError>([&] { nn::Linear::init(key, -1, 3); }), {"-1"});
   expect_contains(what_of<ValueError>([&] { nn::Attention::init(key, 10, 3); }),

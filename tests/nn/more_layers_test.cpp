@@ -182,7 +182,7 @@ TEST(MoreLayers, TheModeIsThatOfAllLayersOfAModel) {
   EXPECT_EQ(modes(nn::train(nn::eval(block))), std::vector<bool>(5, true));
 }
 
-TEST(MoreLayers, RefuseWhatIsNone) {
+TEST(MoreLayers, RefuseInvalidOptions) {
   expect_contains(what_of<ValueError>([] { nn::Conv3d::init(kKey, 6, 4, 3, {.groups = 4}); }),
                   {"nn::Conv3d", "in 4 groups"});
   expect_contains(what_of<ValueError>([] { nn::Conv1d::init(kKey, 6, 4, {3, 3}); }), {"window"});

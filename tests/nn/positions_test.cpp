@@ -306,7 +306,7 @@ TEST(Sinusoids, BothLayouts) {
   EXPECT_EQ(nn::SinusoidalEmbedding::init(4)(tensor<double>({0.5})).type().text(), "f32[1, 4]");
 }
 
-TEST(Positions, RefuseWhatIsNone) {
+TEST(Positions, RefuseInvalidOptions) {
   const auto refused = [](auto work, std::initializer_list<std::string_view> parts) {
     expect_contains(what_of(work), parts);
   };

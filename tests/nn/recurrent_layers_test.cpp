@@ -170,7 +170,7 @@ TEST(RecurrentLayers, DropoutIsBetweenLayersInTraining) {
   EXPECT_EQ(greatest_difference(one(x).first, one(x).first), 0);
 }
 
-TEST(RecurrentLayers, RefuseWhatIsNone) {
+TEST(RecurrentLayers, RefuseInvalidOptions) {
   const Tensor key = random::key(1), x = ones({4, 3, 2});
   const auto refused = [](auto work, std::initializer_list<std::string_view> parts) {
     expect_contains(what_of(work), parts);

@@ -204,7 +204,7 @@ TEST(SimpleLayers, MaximaAreBackWhereTheyWere) {
 
 // ---- Norms.
 
-TEST(SimpleLayers, WhatIsEmptyHasNoStatistics) {
+TEST(SimpleLayers, KeepTheirStatisticsForAnEmptyBatch) {
   const auto of_nothing = [](auto norm, const Shape& shape) {
     const auto before = norm;
     const auto loss = [&](decltype(norm) layer, const Tensor& x) { return sum(layer(x)); };
@@ -402,7 +402,7 @@ TEST(SimpleLayers, RowsAreSmallOnlyWhereTheyAreRead) {
 
 // ---- Errors.
 
-TEST(SimpleLayers, RefuseWhatIsNone) {
+TEST(SimpleLayers, RefuseInvalidOptions) {
   const Tensor x = ones({2, 3}), image = ones({2, 3, 4, 5});
   const auto refuses = [](auto call, std::initializer_list<std::string_view> parts) {
     expect_contains(what_of<ValueError>(call), parts);

@@ -59,7 +59,7 @@ TEST(State, NamesAreMapped) {
                   {"nn::load_state", "rename gives the name \"same\" to"});
 }
 
-TEST(State, WhatDoesNotFitIsListedAndNothingIsLoaded) {
+TEST(State, LoadsNothingAndListsMismatches) {
   Net to = net_of(kKey);
   nn::State state = nn::state(net_of(random::key(6)));
   state["0.wieght"] = state.at("0.weight");

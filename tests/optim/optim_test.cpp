@@ -187,7 +187,7 @@ TEST(Optimizers, AreJittedAndGivenAway) {
   expect_jitted_alike(optim::AdamW(line()));
 }
 
-TEST(Optimizers, ManyModelsAreTrainedAtOnce) {
+TEST(Optimizers, TrainManyModelsTogether) {
   const Tensor x = tensor<double>({0.3, 0.7});
   const auto train = [x](const Tensor& offset) {
     Line model{.slope = tensor<double>({1, -2}), .offset = offset};

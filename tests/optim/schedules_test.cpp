@@ -141,7 +141,7 @@ TEST(Schedules, NumbersAreChangedAndDonated) {
       {"optim::Schedule: unknown number \"gama\"; the numbers are gamma, lr, step_size"});
 }
 
-TEST(Schedules, ThoseOfUsersAreEqualToTheirCopiesOnly) {
+TEST(Schedules, CustomOnesEqualTheirCopiesOnly) {
   const auto jitted = jit(step<optim::Sgd<Net>>);
   const auto made = [] {
     return optim::Schedule([](const Tensor& step) { return 0.1 / (1. + step); });

@@ -82,7 +82,7 @@ TEST(Transformations, NoTensorIsAtTwoPlaces) {
   expect_tensors_of_their_own(net, optim::LBFGS(net));
 }
 
-TEST(Transformations, AnEnsembleIsTrainedAtOnce) {
+TEST(Transformations, TrainAnEnsembleTogether) {
   const auto train = [](const Tensor& head) {
     Net net;
     net.head = head;

@@ -516,7 +516,7 @@ Tensor plateau_rates(const Tensor& losses, const lr_scheduler::PlateauOptions& o
 
 // ---- Runs
 
-using Ways = std::map<std::string, std::vector<Tensor>>;  // of each parameter
+using Ways = std::map<std::string, std::vector<Tensor>>;  // values of each parameter
 
 void note(const Tensors& parameters, Ways& ways) {
   for (const auto& [name, value] : parameters) ways[name].push_back(value);

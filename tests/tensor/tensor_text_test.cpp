@@ -41,7 +41,7 @@ TEST(TensorText, FormatsOfScalars) {
   EXPECT_EQ(fmt::format("{:>5}", scalar(true)), " true");
 }
 
-TEST(TensorText, WhatIsNoNumberIsRefused) {
+TEST(TensorText, RefusesNumberFormatsOfArraysAndComplexNumbers) {
   const Tensor x = pair();
   expect_contains(what_of<TypeError>([&] { (void)fmt::format("{:.3f}", x); }),
                   {"f64[2]", ".3f", "several numbers"});

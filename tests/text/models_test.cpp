@@ -196,7 +196,7 @@ TEST(JsonWriter, NumbersAreWrittenAsTheReferenceDoes) {
             "[0.0,-1.0,0.1,1000000000000000.0,1e16,123456789.125,0.00001,1e-7,-2.5e-9,1e300]");
 }
 
-TEST(Base64, BytesComeBack) {
+TEST(Base64, RoundTripsBytes) {
   std::string bytes;
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(from_base64(to_base64(bytes)), bytes);

@@ -69,7 +69,7 @@ TEST(Regex, EmptyMatches) {
   EXPECT_EQ(matches("a|", ""), "/");
 }
 
-TEST(Regex, WhatIsNotSupportedIsNamed) {
+TEST(Regex, NamesUnsupportedSyntax) {
   if (!has_unicode()) GTEST_SKIP() << "this build has no utf8proc";
   const auto message = [](std::string_view pattern) {
     return message_of<ParseError>([&] { Regex regex{pattern}; });
@@ -96,7 +96,7 @@ TEST(Regex, HostileTextsTakeTimeInProportion) {
   EXPECT_EQ(matches("(?:a+)+b|a", "aaa" + std::string(20'000, 'c')), "a/a/a/");
 }
 
-TEST(Regex, WhatTakesTooLongIsAnError) {
+TEST(Regex, LimitsBacktracking) {
   const std::string many(100'000, 'a');
   const Regex regex("(?>a+)b");
   expect_contains(message_of<ValueError>([&] { matches_of(regex, many); }),

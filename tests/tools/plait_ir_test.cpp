@@ -196,7 +196,7 @@ TEST_F(PlaitIr, TakesListsOfAnyDepthLiteralsAndFiles) {
       run("run " + path("b.plait") + " -i absent -i '[(1+2j)]'").output.starts_with("absent\n"));
 }
 
-TEST_F(PlaitIr, WhatIsPrintedComesFirstAlsoWhereTheProgramFails) {
+TEST_F(PlaitIr, PrintsBeforeTheErrorOfTheProgram) {
   file("a.plait", R"(
 func @main<n>(%x: f64[n], %i: i64[]) -> (f64[]) {
   print %x {label = "x"}
@@ -304,7 +304,7 @@ TEST_F(PlaitIr, PrintsAllThatIsDumped) {
             std::string::npos);
 }
 
-TEST_F(PlaitIr, RunsWhatIsCompiledLikeWhatIsNot) {
+TEST_F(PlaitIr, RunsCompiledProgramsLikeEvaluatedOnes) {
   file("a.plait", kProgram);
   file("b.plait", kLayer);
   file("c.plait", R"(

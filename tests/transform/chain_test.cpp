@@ -59,7 +59,7 @@ void expect_linear(const char* what, const std::function<void(int length)>& work
   EXPECT_LE(many.allocations, 150 * length) << what;
 }
 
-TEST(LongChain, DifferentiatesAtOnce) {
+TEST(LongChain, DifferentiatesEagerly) {
   const auto expect = [](double found, int length) { ASSERT_EQ(found, length + 1); };
   expect_linear("grad", [&](int n) { expect(value_of(grad(Chain{n})(one())), n); });
   expect_linear("jvp", [&](int n) {

@@ -209,7 +209,7 @@ TEST(Custom, RulesMayBranchAndLoop) {
   check(by_vjp);
 }
 
-TEST(Custom, WhatARuleGivesMustFit) {
+TEST(Custom, ChecksTypesOfTheRulesResults) {
   const Tensor x = tensor({1., 2., 3.});
   const auto of_another_shape =
       custom_vjp([](Tensor x) { return x * 2; }, [](Tensor x) { return std::pair{x * 2, x}; },

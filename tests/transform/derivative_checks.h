@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/support/agreement.h"
-#include "tests/support/tensor_program.h"
+#include "tests/support/programs/tensor_program.h"
 
 namespace plait {
 

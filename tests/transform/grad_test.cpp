@@ -105,7 +105,7 @@ TEST(Grad, HandsThroughWhatElseTheFunctionGives) {
   EXPECT_EQ(value_of(grad(f, with_aux)(tensor({1., 2.})).second[0]), 2);
 }
 
-TEST(Grad, OfWhatDoesNotDependOnTheArgumentIsZero) {
+TEST(Grad, IsZeroOfIndependentResults) {
   const Tensor gradient = grad([](Tensor) { return number(3); })(tensor({1., 2.}));
   EXPECT_EQ(gradient.text(), "[0. 0.] : f64[2]");
   const auto f = [](Tensor x) { return sum(stop_gradient(x) * x); };
@@ -204,7 +204,7 @@ TEST(LinearTranspose, OfTwoArguments) {
   EXPECT_EQ(run_traced(traced, {c}).at(0).text(), x.text());
 }
 
-TEST(LinearTranspose, RefusesWhatIsNotLinear) {
+TEST(LinearTranspose, RefusesNonlinearFunctions) {
   const auto square_of = [](const Tensor& x) { return x * x; };
   const auto shifted = [](const Tensor& x) { return x + 1.; };
   EXPECT_THROW(linear_transpose(square_of, tensor({1., 2.})), ValueError);

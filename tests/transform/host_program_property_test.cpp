@@ -14,7 +14,7 @@
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 
-#include "tests/support/drawn_program.h"
+#include "tests/support/programs/drawn_program.h"
 #include "tests/transform/derivative_checks.h"
 
 namespace plait {

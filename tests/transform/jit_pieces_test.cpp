@@ -73,7 +73,7 @@ TEST(JitPieces, SizesThatDifferAreSymbols) {
   EXPECT_LE(jitted.stats().pieces, 6);
 }
 
-TEST(JitPieces, SizesThatAreBorn) {
+TEST(JitPieces, DataDependentSizes) {
   const auto plain = [](const Tensor& x) {
     const Tensor chosen = x[x > 0.2];
     if (chosen.shape(0) == 0) return zeros({1}, DType::f64);
@@ -143,7 +143,7 @@ TEST(JitPieces, PrintsAndDrawsKeepTheirOrder) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(JitPieces, WhatHostCodeKeepsIsThereAfterwards) {
+TEST(JitPieces, ValuesThatHostCodeKeepsSurviveTheCall) {
   static std::vector<Tensor> kept;
   kept.clear();
   const auto jitted = jit([](const Tensor& x) {
@@ -262,7 +262,7 @@ TEST(JitPieces, PromisesAboutSizesAreChecked) {
   EXPECT_THROW(jitted(numbers({3}, 1)), ShapeError);
 }
 
-TEST(JitPieces, ManyThreadsAtOnce) {
+TEST(JitPieces, ManyThreadsConcurrently) {
   const auto plain = [](const Tensor& x) {
     const double largest = max(x).item<double>();
     return largest > 0.9 ? x * largest : sin(x) - 1;

@@ -235,7 +235,7 @@ TEST(Jit, AConditionHasAWayForEachOutcome) {
   EXPECT_EQ(g.stats().hits + g.stats().traces, 7 + 2) << "two calls recorded after they had begun";
 }
 
-TEST(Jit, WhatIsSeenFromOutsideHappensOnceACall) {
+TEST(Jit, EffectsHappenOnceACall) {
   std::vector<std::string> printed;
   const PrintSink former =
       set_print_sink([&](std::string_view text) { printed.emplace_back(text); });
@@ -506,7 +506,7 @@ TEST(Jit, CallsWithinCalls) {
   EXPECT_EQ(count_of("call @jitted", text), 1) << text;
 }
 
-TEST(Jit, WhatHostCodeKeepsOfACallIsGivenBack) {
+TEST(Jit, TensorsThatHostCodeKeepsAreResultsOfTheCall) {
   static std::vector<Tensor> kept;
   const auto outer = jit([](const Tensor& x) {
     const auto inner = jit([](const Tensor& y) {
@@ -634,7 +634,7 @@ TEST(Jit, GivesBackWhatTheFunctionGives) {
   }
 }
 
-TEST(Jit, ControlFlowAndSizesThatAreBorn) {
+TEST(Jit, ControlFlowAndDataDependentSizes) {
   const auto plain = [](const Tensor& x) {
     const Tensor chosen = cond(
         sum(x) > 2, [](const Tensor& y) { return y * 2; }, [](const Tensor& y) { return y - 1; },
@@ -677,7 +677,7 @@ TEST(Jit, ASizeMayBeDynamicFromTheFirstCall) {
   EXPECT_THROW(wrong(ramp(2)), ValueError);
 }
 
-TEST(Jit, WhatIsDonatedMayBeOverwritten) {
+TEST(Jit, OverwritesDonatedArguments) {
   const auto f = jit([](const Tensor& x) { return x + 1; }, {.donate = {0}});
   Tensor x = ramp(1000) + 0;
   x = f(std::move(x));
@@ -756,7 +756,7 @@ TEST(Jit, BackendsReceiveThePrograms) {
   EXPECT_EQ(off.stats().traces, 0);
 }
 
-TEST(Jit, WhatWasNotCalledForLongIsForgotten) {
+TEST(Jit, EvictsTheLeastRecentlyUsedRecord) {
   host_runs = 0;
   const auto times = jit(
       [](const Tensor& x, int64_t n) {
@@ -791,7 +791,7 @@ TEST(Jit, ManyWaysEndInHostRuns) {
   EXPECT_EQ(f.stats().traces, 4);
 }
 
-TEST(Jit, ManyThreadsAtOnce) {
+TEST(Jit, ManyThreadsConcurrently) {
   host_runs = 0;
   const auto f = jit([](const Tensor& x) {
     ++host_runs;

@@ -202,7 +202,7 @@ const Drawing kDrawings[] = {
      }},
 };
 
-TEST(Draws, AreTheSameOnTheWayBack) {
+TEST(Draws, AreTheSameInTheBackwardPass) {
   const Tensor x = sin(astype(iota(200), DType::f64)) + 1.5;
   for (const Drawing& each : kDrawings) {
     SCOPED_TRACE(each.name);

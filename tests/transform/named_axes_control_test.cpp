@@ -179,7 +179,7 @@ TEST(NamedAxesControl, LoopsWhoseCarriesChangeTheirSizes) {
       });
 }
 
-TEST(NamedAxesControl, WhatIsDoneForEachOfSeveral) {
+TEST(NamedAxesControl, SwitchWithReductionsInBranches) {
   // A shared index selects one of several functions, some with reductions.
   const std::vector<std::function<Tensor(Tensor)>> ways = {
       [](Tensor a) { return a * 2.; }, [](Tensor a) { return a * all_reduce_sum(a, "batch"); },
@@ -320,7 +320,7 @@ TEST(NamedAxesControl, RefusesWhatWouldWaitForOthers) {
                where(broadcast_to(totals, y.shape()) > 0, y - sum(y, 1, true), y));
 }
 
-TEST(NamedAxesControl, RefusesWhatIsNotOpen) {
+TEST(NamedAxesControl, RefusesAxesThatAreNotOpen) {
   expect_contains(refused(ErrorKind::key, [] { all_reduce_sum(kBatch, "batch"); }),
                   {"`batch`", "no axis is open"});
   expect_contains(

@@ -134,8 +134,8 @@ TEST(Programs, OfSizesThatAreDifferences) {
         grad([&](Tensor x) { return f(slice_axis(x, 0, 1, x.shape(0) - 1)); })(parameter);
     const ir::Program program = trace.program(trace.finish({{recorded}}));
     const Tensor x = tensor({0.5, -1., 2., 0.25});
-    const auto at_once = [&](Tensor y) { return f(slice_axis(y, 0, 1, 3)); };
-    EXPECT_EQ(evaluate(program, {{x}}).at(0).text(), grad(at_once)(x).text()) << what;
+    const auto eager = [&](Tensor y) { return f(slice_axis(y, 0, 1, 3)); };
+    EXPECT_EQ(evaluate(program, {{x}}).at(0).text(), grad(eager)(x).text()) << what;
   };
   expect_recorded("put_along_axis",
                   [](Tensor x) { return sum(square(put_along_axis(x, argsort(x), x))); });

@@ -12,7 +12,7 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/rules.h"
 
-#include "tests/support/drawn_program.h"
+#include "tests/support/programs/drawn_program.h"
 #include "tests/transform/derivative_checks.h"
 
 namespace plait {

@@ -82,7 +82,7 @@ TEST(Record, HoldsWhatItWasMadeOf) {
   EXPECT_NEAR(value_of(energy(tree, w)), value_of(written_out(a, b, c, d, w)), 1e-14);
 }
 
-TEST(Record, IsDifferentiatedAtOnce) {
+TEST(Record, IsDifferentiatedEagerly) {
   const Maybe<Tree> tree = tree_of(a, b, c, d);
   expect_gradient(grad(energy)(tree, w));
   expect_equal(grad<1>(energy)(tree, w), grad<4>(written_out)(a, b, c, d, w));
@@ -353,8 +353,8 @@ TEST(Record, OfTwoKinds) {
   const Maybe<Even> list = Even{x, Odd{x, Even{x, {}}}};
   const TracedProgram staged = trace(grad(of_list))(list);
   const Maybe<Even> found = with_tensors(Maybe<Even>(), run_traced(staged, tensors_of(list)));
-  const Maybe<Even> at_once = grad(of_list)(list);
-  for (const auto& each : {found, at_once}) {
+  const Maybe<Even> eager = grad(of_list)(list);
+  for (const auto& each : {found, eager}) {
     const Odd odd = each.value().next.value();
     EXPECT_NEAR(value_of(odd.weight), 2 * 2 * 0.9 * (0.9 + 1), 1e-12);
     EXPECT_NEAR(value_of(odd.next.value().value), 2 * 0.81, 1e-12);

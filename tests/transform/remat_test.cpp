@@ -222,7 +222,7 @@ TEST(Remat, DrawsTheSameNumbersAgain) {
   expect_alike(evaluate(grad(forward.program, {0}), {{x}}).at(0), expected);
 }
 
-TEST(Remat, WhatIsConstantInsideStaysSo) {
+TEST(Remat, KeepsConstantsConstant) {
   const auto f = [](Tensor x) {
     const Tensor held = stop_gradient(exp(x));
     Tensor scale;

@@ -95,7 +95,7 @@ TEST(Backward, HooksReplaceCotangentsByTheirLike) {
   EXPECT_THROW(y.backward(), TypeError);
 }
 
-TEST(Backward, GivesMemoryBackAtOnce) {
+TEST(Backward, ReleasesMemoryImmediately) {
   const Sizes sizes{1 << 16};
   const Tensor x = full(Shape::of_sizes(sizes), 2, DType::f64).requires_grad();
   const int64_t before = memory_statistics().live_bytes;

@@ -128,7 +128,7 @@ TEST(Vmap, InTracesAndOfSymbolicNumbersOfSamples) {
                grad(f)(x));
 }
 
-TEST(Vmap, OfWhatFollowsRulesOfItsOwn) {
+TEST(Vmap, BatchesCustomRules) {
   const Tensor x = numbers({5, 3}, 0), shared = numbers({3}, 2);
   const auto by_vjp =
       custom_vjp([](Tensor a, Tensor b) { return a * a * b; },
@@ -173,7 +173,7 @@ TEST(Vmap, EachSampleDrawsItsOwn) {
   EXPECT_EQ(vmap(by_key)(keys).text(), by_loop(by_key, keys).text());
 }
 
-TEST(Vmap, RefusesWhatIsNotSo) {
+TEST(Vmap, RefusesInvalidAxes) {
   const Tensor x = numbers({5, 3}, 0);
   const auto same = [](Tensor a) { return a; };
   const auto add_both = [](Tensor a, Tensor b) { return a + b; };

@@ -52,7 +52,7 @@ struct DTypeInfo {
   DTypeKind kind;
   bool is_signed;
   int8_t size;         // bytes
-  FloatFormat format;  // of floating dtypes, and of the parts of complex ones
+  FloatFormat format;  // format of floating dtypes, and of the parts of complex ones
 };
 
 // The table of all dtypes, in the order of the enumerators.
@@ -108,7 +108,7 @@ constexpr DType real_dtype(DType dtype) {
 }
 
 struct FloatLimits {
-  int bits;  // of the integer
+  int bits;  // bits of the integer
   FloatFormat format;
   double epsilon;  // the step from 1 to the next larger number
   double max;      // the largest finite number; the lowest is -max
@@ -122,7 +122,8 @@ struct IntegerLimits {
   uint64_t max;
 };
 
-FloatLimits float_limits(DType dtype);  // of the parts of a complex dtype; TypeError if not inexact
+FloatLimits float_limits(
+    DType dtype);  // limits of the parts of a complex dtype; TypeError if not inexact
 IntegerLimits integer_limits(DType dtype);  // TypeError if not an integer dtype
 
 }  // namespace plait

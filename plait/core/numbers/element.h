@@ -72,8 +72,8 @@ inline constexpr DType kDTypeOf = dtype_of<T>();  // does not compile if there i
 struct Element {
   DTypeKind kind = DTypeKind::floating;  // boolean, integer, floating or complex
   bool is_signed = true;                 // an integer is int64_t(integer), else uint64_t
-  uint64_t integer = 0;                  // of a boolean (0 or 1) or an integer
-  std::complex<double> number;           // of a floating (its real part) or a complex
+  uint64_t integer = 0;                  // value of a boolean (0 or 1) or an integer
+  std::complex<double> number;           // value of a floating (its real part) or a complex
 
   static Element of(bool value);
   static Element of(double value);

@@ -9,8 +9,8 @@
 #include "plait/core/hash.h"
 #include "plait/core/inside/sizes/dim_node.h"
 #include "plait/core/inside/sizes/dim_polynomial.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/inside/sizes/size_reader.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
 #include "plait/core/text.h"
 
 namespace plait {

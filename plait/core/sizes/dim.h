@@ -67,7 +67,7 @@ class Dim {
   // "n", "2*n + 1", "(n + 3)//4", "max(m, n)"; parses to the same Dim. Names are in alphabetical
   // order.
   std::string text() const;
-  uint64_t hash() const;  // of the text: the same in every process
+  uint64_t hash() const;  // hash of the text: the same in every process
   uint64_t word() const { return word_; }
 
  private:
@@ -148,7 +148,7 @@ struct std::equal_to<plait::Dim> {
 
 template <>
 struct std::hash<plait::Dim> {
-  size_t operator()(plait::Dim d) const noexcept {  // of the word: valid in this process only
+  size_t operator()(plait::Dim d) const noexcept {  // hash of the word: valid in this process only
     return static_cast<size_t>((d.word() >> 1) * 0x9e3779b97f4a7c15ull);
   }
 };

@@ -4,7 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/sizes/dim_polynomial.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait {
 

@@ -4,7 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/sizes/dim_polynomial.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait {
 
@@ -23,7 +23,7 @@ void add_members(std::vector<Dim>& members, DimKind kind, Dim dim) {
   for (const Dim member : DimTable::node(rest).operands) members.push_back(member + constant);
 }
 
-// True if `other` is always at least as extreme, so that `member` can be dropped.
+// True if `other` dominates `member`, which can be dropped then.
 bool is_dominated(DimKind kind, Dim member, Dim other) {
   const Interval lead = kind == DimKind::max ? bounds_of_difference(other, member)
                                              : bounds_of_difference(member, other);

@@ -14,7 +14,8 @@ namespace {
 struct Remainder {
   Polynomial spelled_out;
   Dim atom;
-  Term leading;  // of c*q: the term that a sum must contain if it contains the remainder
+  Term
+      leading;  // leading term of c*q: the one that a sum must contain if it contains the remainder
 };
 
 std::optional<Remainder> make_remainder(Dim x, Dim c, Dim quotient) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait {
 

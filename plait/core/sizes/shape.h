@@ -19,7 +19,7 @@ class Shape {
  public:
   static constexpr size_t kInlineRank = 6;
 
-  Shape() = default;  // of rank 0: a scalar
+  Shape() = default;  // rank 0: a scalar
   Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const Dim> dims);
   static Shape of_sizes(std::span<const int64_t> sizes);
@@ -53,7 +53,7 @@ class Shape {
   std::vector<int64_t> evaluate(const SymbolMap<int64_t>& sizes) const;
 
   std::string text() const;  // "[n, 784]"
-  uint64_t hash() const;     // of the text: the same in every process
+  uint64_t hash() const;     // hash of the text: the same in every process
   friend bool same(const Shape& a, const Shape& b);
   friend bool operator==(const Shape& a, const Shape& b);  // as sizes are compared by host code
 

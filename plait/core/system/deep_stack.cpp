@@ -26,7 +26,7 @@ constexpr size_t kMostSegments = 64;
 constexpr size_t kGuard = size_t{1} << 16;  // an inaccessible guard at its end
 
 struct ThreadStack {
-  const std::byte* lowest = nullptr;  // of the current stack; null: not yet known
+  const std::byte* lowest = nullptr;  // lowest address of the current stack; null: not yet known
   size_t segments = 0;
 };
 thread_local constinit ThreadStack current;

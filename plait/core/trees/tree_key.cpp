@@ -108,7 +108,7 @@ class TreeKeyReader {
   struct Parent {
     const TreeType* type;
     size_t child, count;
-    std::string key;  // of the map entry
+    std::string key;  // key of the map entry
   };
 
   void enter();
@@ -118,7 +118,7 @@ class TreeKeyReader {
 
   const TreeKey& key_;
   size_t position_ = 0, text_position_ = 0, opaque_position_ = 0;
-  std::vector<Parent> parents_;  // of the current token, outermost first
+  std::vector<Parent> parents_;  // parents of the current token, outermost first
 };
 
 // Makes the current token a child of its parents.

@@ -33,9 +33,9 @@ enum class TreeForm {
 struct TreeType {
   TreeForm form;
   std::string_view name;                         // the compiler's spelling
-  std::span<const std::string_view> fields;      // of a record
+  std::span<const std::string_view> fields;      // fields of a record
   size_t count = 0;                              // elements of a tuple
-  std::string (*text)(uint64_t word) = nullptr;  // of a value
+  std::string (*text)(uint64_t word) = nullptr;  // prints a value
 };
 
 // Represents a static value whose type and value are ignored.
@@ -44,7 +44,7 @@ inline constexpr TreeType kAnyStaticValue{.form = TreeForm::value, .name = "stat
 // A static value that is neither a word nor a text.
 struct OpaqueValue {
   virtual ~OpaqueValue() = default;
-  virtual bool equals(const OpaqueValue& other) const = 0;  // of the same type
+  virtual bool equals(const OpaqueValue& other) const = 0;  // `other` has the same type
   virtual std::string text() const = 0;
 };
 
@@ -65,7 +65,7 @@ struct StaticValue {
   const TreeType& type;
   uint64_t word = 0;  // its bits, or the hash of an opaque one
   std::string_view text = {};
-  const void* object = nullptr;  // of an opaque value; keep(object) copies it
+  const void* object = nullptr;  // address of an opaque value; keep(object) copies it
   std::shared_ptr<const OpaqueValue> (*keep)(const void* object) = nullptr;
 };
 
@@ -88,7 +88,7 @@ class TreeKey {
   };
 
   std::vector<Token> tokens_;
-  std::string text_;  // of all text tokens
+  std::string text_;  // characters of all text tokens
   std::vector<std::shared_ptr<const OpaqueValue>> opaque_;
   uint64_t hash_ = 0;
 };

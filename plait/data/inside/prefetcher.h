@@ -24,7 +24,7 @@ class Prefetcher {
   static constexpr int64_t kUnknownCount = std::numeric_limits<int64_t>::max();
 
   struct Options {
-    int64_t count = kUnknownCount;  // of pieces
+    int64_t count = kUnknownCount;  // count of pieces
     int64_t ahead = 1;              // pieces that are taken or ready, but not consumed
     bool in_order = true;           // else the consumer gets whatever is ready
   };

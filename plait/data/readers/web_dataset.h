@@ -46,7 +46,7 @@ class ShardSample {
   Tensor image(std::string_view extension,
                const DecodeOptions& options = {.mode = ImageMode::rgb}) const;
   Tensor number(std::string_view extension) const;  // i64[], of decimal digits
-  Tensor array(std::string_view extension) const;   // of a .npy file
+  Tensor array(std::string_view extension) const;   // array of a .npy file
 
  private:
   const ShardMember* find(std::string_view extension) const;

@@ -21,8 +21,8 @@ enum class ImageMode : uint8_t { unchanged, grey, rgb, rgba };
 struct ImageInfo {
   ImageFormat format = ImageFormat::jpeg;
   int64_t height = 0, width = 0;  // as they are stored
-  int64_t channels = 0;           // of the unchanged image
-  int orientation = 1;            // of the EXIF data, 1 to 8; 1 without any
+  int64_t channels = 0;           // channels of the unchanged image
+  int orientation = 1;            // orientation of the EXIF data, 1 to 8; 1 without any
 
   friend bool operator==(const ImageInfo&, const ImageInfo&) = default;
 };

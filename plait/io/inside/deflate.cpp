@@ -52,7 +52,7 @@ uint32_t crc32_of(std::span<const std::byte> bytes, uint32_t before) {
 
 struct Inflater::Stream {
   z_stream state{};
-  std::span<const std::byte> left;  // of the compressed bytes
+  std::span<const std::byte> left;  // the rest of the compressed bytes
   size_t taken = 0;
 };
 

@@ -27,7 +27,7 @@ class Inflater {
 
   void read(std::span<std::byte> into);  // fills `into`
   void expect_end();
-  uint32_t crc32() const { return crc32_; }  // of all bytes read so far
+  uint32_t crc32() const { return crc32_; }  // crc32 of all bytes read so far
 
  private:
   struct Stream;

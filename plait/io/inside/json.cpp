@@ -17,7 +17,7 @@ namespace plait {
 namespace {
 
 constexpr int kDeepestJson = 128;
-constexpr size_t kManyMembers = 16;  // of an object: fewer are compared one by one
+constexpr size_t kManyMembers = 16;  // members of an object: fewer are compared one by one
 
 // Reads a value from the beginning of a text of UTF-8.
 class JsonReader {

@@ -19,7 +19,7 @@ using Kind = PythonLiteral::Kind;
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 // Far more than any array needs; parsing a header takes many times its size in memory.
 constexpr uint64_t kMostHeaderBytes = 1 << 20;
-constexpr size_t kElementAlignment = 64;  // of the elements in the file
+constexpr size_t kElementAlignment = 64;  // alignment of the elements in the file
 constexpr std::string_view kKeyRecord = "[('key', '<u8', (2,))]";
 // NumPy pads the header so that the first size can grow in place.
 constexpr size_t kRoomForSize = 21;

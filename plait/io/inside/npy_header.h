@@ -23,7 +23,7 @@ struct NpyHeader {
   size_t data_begin = 0;   // offset of the elements in the file
   int64_t data_bytes = 0;  // bytes of all elements
 
-  Layout layout() const;  // of the elements in the file
+  Layout layout() const;  // layout of the elements in the file
 };
 
 // The number of bytes of the header, read from its beginning: kNpyPrefix bytes, or fewer if the

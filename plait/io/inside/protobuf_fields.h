@@ -40,8 +40,8 @@ class ProtobufWriter {
 struct ProtobufField {
   uint32_t number = 0;
   ProtobufKind kind = ProtobufKind::varint;
-  uint64_t bits = 0;                      // of a varint, fixed64 or fixed32
-  std::span<const std::byte> bytes = {};  // of text, messages and packed fields
+  uint64_t bits = 0;                      // bits of a varint, fixed64 or fixed32
+  std::span<const std::byte> bytes = {};  // bytes of text, messages and packed fields
   uint64_t position = 0;                  // offset of the field
 
   // ParseErrors if the kind is another.

@@ -13,10 +13,10 @@ struct PythonLiteral {
   enum class Kind : uint8_t { string, integer, boolean, tuple, list, dictionary };
 
   Kind kind = Kind::integer;
-  size_t position = 0;               // offset in the text
-  std::string text;                  // of a string: between the quotes, with escapes unprocessed
-  int64_t integer = 0;               // of an integer; of a boolean: 0 or 1
-  std::vector<PythonLiteral> items;  // of a dictionary: alternating keys and values
+  size_t position = 0;  // offset in the text
+  std::string text;     // text of a string: between the quotes, with escapes unprocessed
+  int64_t integer = 0;  // value of an integer; of a boolean: 0 or 1
+  std::vector<PythonLiteral> items;  // items of a dictionary: alternating keys and values
 
   bool is_string(std::string_view value) const { return kind == Kind::string && text == value; }
 };

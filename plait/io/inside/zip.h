@@ -46,7 +46,7 @@ class ZipWriter {
   struct Entry {
     std::string name;
     ZipMethod method = ZipMethod::stored;
-    uint64_t position = 0;  // of the local header
+    uint64_t position = 0;  // position of the local header
     uint64_t size = 0;
     uint64_t deflated_size = 0;
     uint32_t crc32 = 0;

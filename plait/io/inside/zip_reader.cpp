@@ -94,8 +94,8 @@ Directory find_directory(Bytes archive) {
 
 struct Entry {
   ZipMember member;
-  uint64_t position = 0;  // of its local header
-  uint64_t begin = 0;     // of its bytes
+  uint64_t position = 0;  // position of its local header
+  uint64_t begin = 0;     // position of its bytes
   uint64_t deflated_size = 0;
 };
 

@@ -12,9 +12,10 @@
 namespace plait {
 namespace {
 
-constexpr uint64_t kMemberAlignment = 64;  // of stored members
+constexpr uint64_t kMemberAlignment = 64;  // alignment of stored members
 constexpr uint64_t kNoMore = zip::kElsewhere<uint32_t>;
-constexpr uint16_t kVersion = 20, kVersion64 = 45;  // of the format: 2.0 has deflate, 4.5 zip64
+constexpr uint16_t kVersion = 20,
+                   kVersion64 = 45;  // versions of the format: 2.0 has deflate, 4.5 zip64
 constexpr uint16_t kMadeOnUnix = 3 << 8;
 constexpr uint16_t kTime = 0, kDate = 1 << 5 | 1;  // 1 January 1980, so that files are reproducible
 constexpr uint32_t kFileMode = 0100644u << 16;     // a regular file with rw-r--r--

@@ -124,7 +124,7 @@ struct EventLog::State {
   std::optional<int64_t> from_step;
   std::vector<std::string> former;  // files of earlier processes
   Descriptions descriptions;        // in those files
-  Descriptions own_descriptions;    // of this process, wherever they are
+  Descriptions own_descriptions;    // own descriptions of this process, wherever they are
   std::string path;
   std::optional<AppendFile> file;  // empty after close()
   std::map<std::string, std::unique_ptr<EventLog>> parts;

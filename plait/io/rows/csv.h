@@ -26,7 +26,7 @@ struct CsvOptions {
   char quote = '"';                           // 0: none
   bool has_header = true;                     // the first row has the names of the columns
   std::vector<std::string> names = {};        // instead of those; "0", "1", … without any
-  std::map<std::string, CsvType> types = {};  // of columns by name; the others are found
+  std::map<std::string, CsvType> types = {};  // types of columns by name; the others are found
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null"};  // NaN in f64
 };
 

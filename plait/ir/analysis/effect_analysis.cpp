@@ -35,8 +35,33 @@ size_t running_callee_count(const Instruction& instruction) {
   switch (instruction.primitive().structure) {
     case Structure::custom_vjp:
     case Structure::custom_jvp: return 1;
-    default: return instruction.callees().size();
+    case Structure::machine:
+    case Structure::literal:
+    case Structure::size:
+    case Structure::as_size:
+    case Structure::refine:
+    case Structure::size_guard:
+    case Structure::guard:
+    case Structure::vary:
+    case Structure::tuple:
+    case Structure::element:
+    case Structure::pack:
+    case Structure::unpack:
+    case Structure::absent:
+    case Structure::present:
+    case Structure::is_present:
+    case Structure::unwrap:
+    case Structure::call:
+    case Structure::fused:
+    case Structure::cond:
+    case Structure::switch_:
+    case Structure::while_:
+    case Structure::scan:
+    case Structure::unwind:
+    case Structure::pull:
+    case Structure::remat: break;
   }
+  return instruction.callees().size();
 }
 
 bool is_guard(const Instruction& instruction) {
@@ -52,8 +77,32 @@ AxisSet deciding_axes(const Program& program, size_t function, const Instruction
       size_t test = program.callees_of(function, instruction)[0];
       return program.function(test).signature().results.at(0).all_varying();
     }
-    default: return {};
+    case Structure::machine:
+    case Structure::literal:
+    case Structure::size:
+    case Structure::as_size:
+    case Structure::refine:
+    case Structure::size_guard:
+    case Structure::guard:
+    case Structure::vary:
+    case Structure::tuple:
+    case Structure::element:
+    case Structure::pack:
+    case Structure::unpack:
+    case Structure::absent:
+    case Structure::present:
+    case Structure::is_present:
+    case Structure::unwrap:
+    case Structure::call:
+    case Structure::fused:
+    case Structure::scan:
+    case Structure::unwind:
+    case Structure::pull:
+    case Structure::remat:
+    case Structure::custom_vjp:
+    case Structure::custom_jvp: break;
   }
+  return {};
 }
 
 EffectAnalysis::EffectAnalysis(const Program& program)

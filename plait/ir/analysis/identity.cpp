@@ -242,7 +242,7 @@ class Identification {
   const IdentityOptions& options_;
   CallGraph graph_;
   RecordContents records_;
-  NumberLists callees_;  // of all instructions of a function in order, with repetitions
+  NumberLists callees_;  // callees of all instructions of a function in order, with repetitions
   std::vector<Hash128> skeletons_;
   std::vector<Identity> identities_;
   // Recursive functions: identities by the hash that includes their callees' identities; and one

@@ -33,7 +33,7 @@ struct Violation {
   std::string instruction = {};  // as text; "" for a violation of the function
   std::string message = {};
   Location location = {};
-  std::optional<uint32_t> index = {};  // of the instruction in its function
+  std::optional<uint32_t> index = {};  // index of the instruction in its function
   std::string place = {};              // in the text of the program: "line 3, column 5"
 
   // "rule `scope`: @f: %y = add %x, %x : f32[m]: size m is not known here", after the place

@@ -19,7 +19,7 @@ namespace plait::ir {
 // A guard or a size_guard whose condition differs from the recorded one.
 struct FailedGuard {
   Instruction instruction;
-  const SymbolMap<int64_t>& sizes;  // of its function
+  const SymbolMap<int64_t>& sizes;  // sizes of its function
   size_t number;                    // number of guards before it in this evaluation
   std::string message;
 };
@@ -31,7 +31,8 @@ struct EvaluatorOptions {
   size_t max_depth = 4'000'000;  // maximum depth of calls
   // Checks the results of the machine against each instruction's types.
   bool check_types = checks_types_by_default();
-  SymbolMap<int64_t> sizes = {};  // of the first function, if the arguments do not determine them
+  SymbolMap<int64_t> sizes =
+      {};  // sizes of the first function, if the arguments do not determine them
   // Called for each guard that fails; a CheckError is thrown if it returns `fail`, or if it is
   // empty.
   std::function<GuardAnswer(const FailedGuard&)> on_guard = {};

@@ -19,7 +19,7 @@ struct PrimitiveCall {
   // The machine may move values out. A value that is not needed afterwards has no other owner, so
   // its memory may be reused for a result.
   std::span<Value> operands;
-  const SymbolMap<int64_t>& sizes;  // of the instruction's function
+  const SymbolMap<int64_t>& sizes;  // sizes of the instruction's function
   std::span<Value> results;         // all to be filled
   std::span<int64_t> size_results;  // data-dependent sizes, to be filled
 
@@ -43,7 +43,7 @@ class Machine {
   virtual Value literal(const Literal& literal) = 0;
   virtual Value from_size(int64_t size, DType dtype) = 0;  // a scalar
   virtual Value from_boolean(bool truth) = 0;              // a bool[]
-  virtual int64_t to_integer(const Value& scalar) = 0;     // of any integer dtype
+  virtual int64_t to_integer(const Value& scalar) = 0;     // for any integer dtype
   virtual bool to_boolean(const Value& scalar) = 0;
   virtual ArraySizes sizes_of(const Value& array) = 0;
 

@@ -80,7 +80,7 @@ class Copier {
 };
 
 struct CopyOptions {
-  std::string name = {};      // of the copy; "" keeps the name
+  std::string name = {};      // name of the copy; "" keeps the name
   CalleeNames callees = {};   // callees that are renamed
   SymbolMap<Dim> sizes = {};  // new names for sizes
 };

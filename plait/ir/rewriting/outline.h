@@ -15,7 +15,7 @@ namespace plait::ir {
 // The instructions in [begin, end).
 struct Part {
   size_t begin = 0, end = 0;
-  std::string name;  // of the new function, made unique if it is taken
+  std::string name;  // name of the new function, made unique if it is taken
   Location location = {};
 };
 

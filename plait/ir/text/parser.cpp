@@ -76,7 +76,9 @@ class BodyParser {
         builder_(head.name, declarations) {}
 
   std::shared_ptr<const Function> parse();
-  std::vector<size_t> take_positions() { return std::move(positions_); }  // of the instructions
+  std::vector<size_t> take_positions() {
+    return std::move(positions_);
+  }  // positions of the instructions
 
  private:
   struct Name {
@@ -422,7 +424,7 @@ class ProgramParser {
   ProgramBuilder builder_;
   Remembered remembered_;
   std::vector<FunctionHead> heads_;
-  std::vector<std::vector<size_t>> positions_;  // of the instructions of each function
+  std::vector<std::vector<size_t>> positions_;  // positions of the instructions of each function
   std::unordered_set<std::string> function_names_, record_names_;
 };
 

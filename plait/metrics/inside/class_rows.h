@@ -11,7 +11,7 @@ namespace plait::metrics {
 struct ClassRows {
   Tensor predictions;  // [rows, classes] or [rows] of classes; [rows, labels]
   Tensor targets;      // [rows], or [rows, labels]
-  Tensor counts;       // of the shape of the targets: which of them count
+  Tensor counts;       // in the shape of the targets: the ones that count
 };
 // Takes scores or classes, as they are given. ShapeError unless there are `num_classes`;
 // CheckError if a target or class that counts is none.

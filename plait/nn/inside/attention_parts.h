@@ -24,7 +24,7 @@ struct Attending {
   std::vector<Tensor> masks = {};
   bool is_causal = false;
   Drop drop = {};
-  Tensor key = {};  // of dropout
+  Tensor key = {};  // key of dropout
   bool needs_weights = false;
 };
 struct Attended {

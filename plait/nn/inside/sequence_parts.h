@@ -10,7 +10,7 @@
 
 namespace plait::nn {
 
-inline constexpr int64_t kMostLayers = 65'536;  // of a stack
+inline constexpr int64_t kMostLayers = 65'536;  // layers of a stack
 
 // ValueError unless least ≤ value ≤ most.
 void expect_whole(std::string_view name, int64_t value, int64_t least = 0,

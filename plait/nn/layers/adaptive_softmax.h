@@ -25,13 +25,13 @@ struct AdaptiveSoftmaxOptions {
 struct AdaptiveLogSoftmaxWithLoss {
   std::vector<int64_t> cutoffs;             // the last one is the number of classes
   Linear head;                              // to the first classes and the clusters
-  std::vector<std::array<Linear, 2>> tail;  // of each cluster
+  std::vector<std::array<Linear, 2>> tail;  // tail of each cluster
 
   static AdaptiveLogSoftmaxWithLoss init(const Tensor& key, int64_t inputs, int64_t classes,
                                          std::vector<int64_t> cutoffs,
                                          const AdaptiveSoftmaxOptions& options = {});
   AdaptiveLoss operator()(const Tensor& x, const Tensor& target) const;
-  Tensor log_prob(const Tensor& x) const;  // of all classes: [..., classes]
+  Tensor log_prob(const Tensor& x) const;  // for all classes: [..., classes]
   Tensor predict(const Tensor& x) const;   // the most probable class of each row
 };
 

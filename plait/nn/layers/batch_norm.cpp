@@ -31,7 +31,7 @@ BatchNormed normed_batch(const BatchNorm& layer, const Tensor& x) {
                         .eps = layer.eps});
 }
 
-// The weight of the batch that was counted last in the running statistics.
+// The effective momentum of the running statistics: 1/n for the n-th batch if they are cumulative.
 Tensor share_of_batch(const BatchNorm& layer, DType dtype) {
   if (layer.momentum) return full({}, *layer.momentum, dtype);
   if (!layer.num_batches_tracked) {

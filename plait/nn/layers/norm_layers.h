@@ -17,7 +17,7 @@ struct LayerNormOptions {
 };
 // Normalises the last dimensions to mean 0 and variance 1, then applies weight and bias.
 struct LayerNorm {
-  std::vector<int64_t> sizes;  // of these dimensions
+  std::vector<int64_t> sizes;  // sizes of these dimensions
   std::optional<Tensor> weight, bias;
   double eps = 1e-5;
 
@@ -48,7 +48,7 @@ struct RMSNormOptions {
 };
 // Divides the last dimensions by the root of their mean square.
 struct RMSNorm {
-  std::vector<int64_t> sizes;  // of these dimensions
+  std::vector<int64_t> sizes;  // sizes of these dimensions
   std::optional<Tensor> weight;
   std::optional<double> eps = {};
 

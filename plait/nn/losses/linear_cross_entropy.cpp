@@ -66,7 +66,7 @@ DType dtype_of_sums(const LinearOperands& operands) {
 // The losses of rows of x.
 struct RowLosses {
   Dim classes;
-  Shape sizes;  // of the targets of each row
+  Shape sizes;  // sizes of the targets of each row
   bool is_of_probabilities = false;
   Tensor class_weight;
   int64_t ignore_index = -100;

@@ -33,7 +33,7 @@ Tensor softmax_focal_loss(const Tensor& inputs, const Tensor& targets,
 
 struct DiceOptions {
   double smooth = 1;
-  std::optional<Axes> axis = {};  // of the sums; by default all after the first two
+  std::optional<Axes> axis = {};  // axis of the sums; by default all after the first two
   Reduction reduction = Reduction::mean;
 };
 // 1 − (2 Σ input · target + smooth) / (Σ input + Σ target + smooth), for probabilities and targets

@@ -29,14 +29,14 @@ struct LoRA {
   Tensor lora_B;  // [outputs, rank]
   int64_t rank = 8;
   double alpha = 8;
-  double dropout = 0;  // of the inputs of the product, in training
+  double dropout = 0;  // dropout of the inputs of the product, in training
   bool training = true;
 
   static LoRA from_layer(const Tensor& key, const Base& layer, const LoRAOptions& options = {});
   // Without a key, dropout draws the next key of the default stream.
   Tensor operator()(const Tensor& x, const Tensor& key) const;
   Tensor operator()(const Tensor& x) const;
-  Tensor weight() const;                // of the whole layer
+  Tensor weight() const;                // weight of the whole layer
   [[nodiscard]] Linear merged() const;  // a Linear of this weight, to be trained
 };
 // A weight [outputs, inputs, …] that is not trained, plus such a product; for models whose weights

@@ -135,7 +135,7 @@ template <class Layer, class Computed>
 struct NormedWeight {
   Tensor original0;                // g, the norm of each slice
   Tensor original1;                // v
-  std::optional<int64_t> dim = 0;  // of the slices; none: one norm of all
+  std::optional<int64_t> dim = 0;  // axis of the slices; none: one norm of all
 
   // −1 means none, as in PyTorch.
   static NormedWeight of(const Tensor& weight, std::optional<int64_t> dim);
@@ -155,7 +155,7 @@ template <class Layer>
 struct SpectralNormOptions {
   int64_t n_power_iterations = 1;
   double eps = 1e-12;
-  std::optional<int64_t> dim = {};  // of the rows: 1 for transposed convolutions, else 0
+  std::optional<int64_t> dim = {};  // axis of the rows: 1 for transposed convolutions, else 0
 };
 
 // Estimates of the singular vectors to the largest singular value.

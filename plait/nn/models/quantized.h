@@ -35,7 +35,7 @@ struct QuantizedMatrix {
   // For models whose weights are computed (by_path.h).
   Tensor value() const { return weight(); }
   const QuantizedMatrix& next() const { return *this; }
-  Tensor weight_of(const Tensor& ids) const;  // of rows
+  Tensor weight_of(const Tensor& ids) const;  // weights of rows
 };
 
 struct QuantizedLinearOptions {

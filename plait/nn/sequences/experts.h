@@ -41,10 +41,10 @@ struct MoEOptions {
   int64_t top_k = 2;
   Activation activation = silu;
   bool is_gated = true;
-  bool softmax_first = true;  // of all experts before the selection, or else of those selected
+  bool softmax_first = true;  // over all experts before the selection; else over those selected
   bool normalize = true;      // the weights sum to 1
   double noise = 0;  // deviation of normal numbers that are added to the logits, in training
-  std::optional<int64_t> shared_hidden = {};  // of an expert that is added for all tokens
+  std::optional<int64_t> shared_hidden = {};  // width of an expert that is added for all tokens
   // An expert takes at most ⌈capacity_factor · tokens · top_k / num_experts⌉ tokens, the first
   // ones; it adds nothing to the others.
   std::optional<double> capacity_factor = {};

@@ -9,7 +9,7 @@
 namespace plait::nn {
 
 struct MultiheadAttentionOptions {
-  double dropout = 0;  // of the attention weights
+  double dropout = 0;  // dropout of the attention weights
   bool bias = true;
   bool add_bias_kv = false;                     // one more key and value, which are learned
   bool add_zero_attn = false;                   // one more key and value of zeros
@@ -26,7 +26,7 @@ struct MultiheadAttentionCall {
   Tensor attn_mask = {};             // [queries, keys] or [batch · num_heads, queries, keys]
   bool average_attn_weights = true;  // over the heads
   bool is_causal = false;  // a query sees keys at its own and earlier positions; needs no mask
-  Tensor key = {};         // of dropout; by default the next one of the default stream
+  Tensor key = {};         // key of dropout; by default the next one of the default stream
 };
 
 struct MultiheadAttentionResult {

@@ -164,7 +164,8 @@ Tensor RoPE::frequencies(const std::optional<Tensor>& length) const {
   for (size_t i = 0; i < made.size(); ++i) made[i] = scaled_frequency(*this, i, made[i]);
   if (scaling.rope_type != RopeType::dynamic || !length) return doubles(made);
   const Tensor share = astype(*length, DType::f64) / scaling.original_max_position_embeddings;
-  const Tensor growth = maximum(scaling.factor * share - (scaling.factor - 1), 1.);  // of the base
+  const Tensor growth =
+      maximum(scaling.factor * share - (scaling.factor - 1), 1.);  // growth of the base
   std::vector<double> exponents;
   for (int64_t i = 0; i < width; i += 2) {
     exponents.push_back(-static_cast<double>(i) / static_cast<double>(width - 2));

@@ -28,7 +28,7 @@ struct RopeScaling {
   double factor = 0;  // needed by all but plain
   // The length of training, needed by dynamic, llama3 and yarn.
   double original_max_position_embeddings = 0;
-  double low_freq_factor = 0, high_freq_factor = 0;  // of llama3
+  double low_freq_factor = 0, high_freq_factor = 0;  // for llama3
   std::optional<double> attention_factor = {};       // from here on of yarn
   double beta_fast = 32, beta_slow = 1;
   std::optional<double> mscale = {}, mscale_all_dim = {};
@@ -64,7 +64,7 @@ struct RoPE {
   // The angle per position of each pair: f64[width / 2]. Dynamic ones depend on the length of the
   // sequence.
   Tensor frequencies(const std::optional<Tensor>& length = {}) const;
-  double attention_factor() const;  // of sines and cosines: yarn's, else 1
+  double attention_factor() const;  // factor of sines and cosines: yarn's, else 1
 };
 
 // Attention with linear biases (Press et al., 2022): numbers [num_heads, queries, keys] to add to

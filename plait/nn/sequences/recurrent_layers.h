@@ -73,7 +73,7 @@ struct RecurrentCall {
   // i64[batch]: sequences end there. The last states are those at the ends, the output behind them
   // is 0, and the reverse direction begins at the ends.
   Tensor lengths = {};
-  Tensor key = {};  // of dropout; by default the next one of the default stream
+  Tensor key = {};  // key of dropout; by default the next one of the default stream
 };
 
 // Common to RNN, GRU and LSTM.
@@ -144,7 +144,7 @@ struct LSTMOptions {
   bool batch_first = false;
   double dropout = 0;
   bool bidirectional = false;
-  int64_t proj_size = 0;  // of h and the output, if not 0: weight_hr projects them
+  int64_t proj_size = 0;  // size of h and the output, if not 0: weight_hr projects them
   DType dtype = DType::f32;
 };
 // Layers of LSTMCells.

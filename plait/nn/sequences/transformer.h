@@ -39,8 +39,8 @@ struct AttentionOptions {
   std::optional<bool> out_bias = {};        // as bias by default
   std::optional<int64_t> window = {};       // attends to so many nearest positions only
   std::variant<std::monostate, RoPE, ALiBi> positions = {};
-  QkNorm qk_norm = QkNorm::none;  // of queries and keys, over head_dim
-  double dropout = 0;             // of the attention weights
+  QkNorm qk_norm = QkNorm::none;  // norm of queries and keys, over head_dim
+  double dropout = 0;             // dropout of the attention weights
   DType dtype = DType::f32;
 };
 
@@ -48,8 +48,8 @@ struct AttentionOptions {
 struct AttentionCall {
   Tensor attn_mask = {};  // as that of scaled_dot_product_attention
   Tensor context = {};    // keys and values are of these, [..., keys, context_dim]
-  Tensor positions = {};  // of RoPE: broadcast to x without its last dimension
-  Tensor key = {};        // of dropout; by default the next one of the default stream
+  Tensor positions = {};  // positions of RoPE: broadcast to x without its last dimension
+  Tensor key = {};        // key of dropout; by default the next one of the default stream
 };
 
 // Multi-head attention over x of [..., length, width].

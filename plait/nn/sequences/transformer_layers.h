@@ -35,7 +35,7 @@ struct TransformerEncoderCall {
   Tensor src_mask = {};              // [length, length] or [batch · heads, length, length]
   Tensor src_key_padding_mask = {};  // [batch, length]
   bool is_causal = false;
-  Tensor key = {};  // of dropout; by default the next one of the default stream
+  Tensor key = {};  // key of dropout; by default the next one of the default stream
 };
 // Self-attention and a network of two linear layers, each with a residual connection and a norm
 // behind it, or before it if norm_first.
@@ -58,7 +58,7 @@ struct TransformerDecoderCall {
   Tensor tgt_mask = {}, memory_mask = {};
   Tensor tgt_key_padding_mask = {}, memory_key_padding_mask = {};
   bool tgt_is_causal = false, memory_is_causal = false;
-  Tensor key = {};  // of dropout; by default the next one of the default stream
+  Tensor key = {};  // key of dropout; by default the next one of the default stream
 };
 // Self-attention, attention to the memory, and a network of two linear layers.
 struct TransformerDecoderLayer {
@@ -114,7 +114,7 @@ struct TransformerCall {
   Tensor src_mask = {}, tgt_mask = {}, memory_mask = {};
   Tensor src_key_padding_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
   bool src_is_causal = false, tgt_is_causal = false, memory_is_causal = false;
-  Tensor key = {};  // of dropout; by default the next one of the default stream
+  Tensor key = {};  // key of dropout; by default the next one of the default stream
 };
 // An encoder and a decoder, each with a norm at its end. All matrices begin with Xavier's uniform
 // weights. Braces take an encoder and a decoder that are there.

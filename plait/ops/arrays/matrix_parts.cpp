@@ -129,9 +129,9 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridOrder order) {
   for (size_t i = 0; i < vectors.size(); ++i) {
     Shape along = Shape::of_sizes(Sizes(vectors.size(), 1));
     along.set(static_cast<int64_t>(i), grid[i]);
-    const Tensor stretched = broadcast_to(reshape(vectors[i], along), grid);
+    const Tensor broadcasted = broadcast_to(reshape(vectors[i], along), grid);
     const bool is_picture = order == GridOrder::xy && vectors.size() >= 2;
-    result.push_back(is_picture ? swapaxes(stretched, 0, 1) : stretched);
+    result.push_back(is_picture ? swapaxes(broadcasted, 0, 1) : broadcasted);
   }
   return result;
 }

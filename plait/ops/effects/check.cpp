@@ -19,8 +19,8 @@ std::string sample_text(std::span<const int64_t> sample) {
   return sample.empty() ? "" : fmt::format(" (sample {})", fmt::join(sample, ", "));
 }
 
-void look_at(const Array& condition, const CheckAttributes& attributes,
-             std::span<const int64_t> sample) {
+void evaluate_check(const Array& condition, const CheckAttributes& attributes,
+                    std::span<const int64_t> sample) {
   const Array packed = condition.contiguous();
   const auto truths = packed.elements<bool>();
   const auto failing = std::ranges::count(truths, false);
@@ -79,7 +79,7 @@ struct CheckTable {
                  if (call.operands[0].element_count() == 0) return;  // however many samples
                  const auto& attributes = call.attributes.as<CheckAttributes>();
                  for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
-                   look_at(operands[0], attributes, place);
+                   evaluate_check(operands[0], attributes, place);
                  });
                }});
   const ir::Primitive& check_finite = declare(

@@ -4,7 +4,7 @@
 #include <complex>
 
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"

@@ -3,7 +3,7 @@
 #include <complex>
 #include <numbers>
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
@@ -553,10 +553,10 @@ bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
 }
 
 // Integers are finite.
-Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_numbers) {
+Tensor classified(const ir::Primitive& primitive, const Operand& x, bool for_integers) {
   const Tensor tensor = tensor_from(x);
   if (!is_whole(tensor.dtype())) return apply(primitive, {tensor});
-  return broadcast_to(scalar_tensor(whole_numbers, DType::boolean), tensor.shape());
+  return broadcast_to(scalar_tensor(for_integers, DType::boolean), tensor.shape());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace plait {
 
 enum class Combine : uint8_t {
-  set,  // of several updates of one row the last remains
+  set,  // the last of several updates of one row remains
   add,
   multiply,
   minimum,  // NaN if either is NaN

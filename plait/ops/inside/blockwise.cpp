@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plait/core/anomaly.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/autocast_policy.h"

@@ -214,7 +214,7 @@ class Exponential {
   const MatrixRoutines<T>& routines_;
   int64_t n_;
   int exponent_ = 0;  // A is powers_[0] · 2^exponent_, until an approximant is computed
-  double norm_ = 0;   // of powers_[0]
+  double norm_ = 0;   // norm of powers_[0]
   std::vector<Moving<T>> powers_;
 };
 

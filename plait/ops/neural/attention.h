@@ -12,7 +12,7 @@ struct AttentionOptions {
   // added to the scores.
   Tensor attn_mask = {};
   bool is_causal = false;            // query i attends to keys 0 to i only
-  std::optional<double> scale = {};  // of the scores; 1/√width by default
+  std::optional<double> scale = {};  // scale of the scores; 1/√width by default
 };
 
 // softmax(scale · q k^T + mask) v, with q [..., heads, queries, width], k [..., heads, keys, width]

@@ -27,7 +27,7 @@ class Padding {
   Padding(const std::string& name) : Padding(std::string_view(name)) {}        // NOLINT
 
   struct Dimension {
-    Dim size;    // of the input
+    Dim size;    // size of the input
     Dim window;  // extent of the dilated kernel
     int64_t stride = 1;
   };

@@ -20,7 +20,7 @@ struct Fractional {
   size_t dimensions;
   std::vector<int64_t> window;
   std::vector<int64_t> counts;
-  Shape planes;  // of x, without the space
+  Shape planes;  // planes of x, without the space
 };
 
 std::vector<int64_t> counts_by_ratio(std::string_view function, size_t dimensions, const Tensor& x,

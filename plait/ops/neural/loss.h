@@ -19,7 +19,7 @@ enum class Reduction : uint8_t {
 // ---- Classification.
 
 struct CrossEntropyOptions {
-  std::optional<int64_t> axis = {};  // of the classes; by default 1, or 0 for a vector
+  std::optional<int64_t> axis = {};  // axis of the classes; by default 1, or 0 for a vector
   Tensor weight = {};                // per class; mean divides by the sum of the targets' weights
   // Targets of this class are ignored. The mean over no targets is NaN, with derivatives of 0.
   int64_t ignore_index = -100;

@@ -165,9 +165,9 @@ class Einsum {
   // Removes repeated labels by taking diagonals, and dimensions of size 1 that would be broadcast.
   Labelled prepared(Labelled operand) const {
     for (size_t i = 0; i < operand.labels.size();) {
-      const bool stretches = same(operand.x.shape(static_cast<int64_t>(i)), Dim(1)) &&
-                             !same(sizes_[operand.labels[i]], Dim(1));
-      if (!stretches) {
+      const bool broadcasts = same(operand.x.shape(static_cast<int64_t>(i)), Dim(1)) &&
+                              !same(sizes_[operand.labels[i]], Dim(1));
+      if (!broadcasts) {
         ++i;
         continue;
       }

@@ -9,7 +9,7 @@ namespace plait {
 // A vector counts as one row (left) or column (right), and that dimension is removed from the
 // result.
 Tensor matmul(const Tensor& a, const Tensor& b);
-Tensor outer(const Tensor& a, const Tensor& b);  // of two vectors
+Tensor outer(const Tensor& a, const Tensor& b);  // outer product of two vectors
 
 void register_linear_ops();
 

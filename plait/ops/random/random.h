@@ -178,7 +178,7 @@ struct ChoiceOptions {
   // Unnormalised probabilities; uniform by default. Throws CheckError if one is negative, or if too
   // few are positive to draw without replacement.
   Tensor p = {};
-  int64_t axis = 0;  // of x
+  int64_t axis = 0;  // axis of x
 };
 Tensor choice(const Tensor& key, Dim count, const Shape& shape = {},
               const ChoiceOptions& options = {});

@@ -17,7 +17,7 @@ struct WeightNumbers : StepNumbers {
   bool is(const std::string& name) const { return option(name) != 0; }
   int64_t option(const std::string& name) const;
   const Options* options;
-  DType dtype;  // of the parameter
+  DType dtype;  // dtype of the parameter
 };
 
 // A formula gets a parameter in the dtype of the computation, f32 or f64; a complex one as pairs of

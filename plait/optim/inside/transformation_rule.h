@@ -47,7 +47,7 @@ Transformation transformation_of(Arguments&&... arguments) {
 struct PerParameter {
   std::string name;
   std::vector<NamedNumber> numbers = {};
-  std::vector<std::string> kept = {};  // what the state keeps for each parameter
+  std::vector<std::string> kept = {};  // names of the state's tensors for each parameter
   bool reads_parameters = false;
   bool counts = false;  // counts steps though no number needs it
   // The first values of what is kept; zeros without it.

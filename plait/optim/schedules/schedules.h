@@ -46,7 +46,7 @@ Schedule cosine_decay_schedule(double init_value, double decay_steps, double alp
 Schedule inverse_sqrt_schedule(double peak_value, double warmup_steps, double init_value = 0);
 
 using BoundariesAndScales = std::map<double, double>;  // a factor from each step on
-enum class Shape1d { linear, cosine };                 // of a way between two values
+enum class Shape1d { linear, cosine };                 // shape of a curve between two values
 // init_value, multiplied by each scale from its boundary on.
 Schedule piecewise_constant_schedule(double init_value,
                                      const BoundariesAndScales& boundaries_and_scales = {});

@@ -27,7 +27,7 @@ template <class Model, class ModelOptimizer, class Metrics = std::tuple<>,
 struct TrainState {
   Model model;
   ModelOptimizer optimizer;
-  Tensor key;   // of random numbers
+  Tensor key;   // key of random numbers
   Tensor step;  // i64[]
   Metrics metrics = {};
   Loader loader = {};  // its place, a tree: data::tensors_of(loader.state())

@@ -16,7 +16,7 @@ enum class Preconditioning { frobenius, schatten, aol };
 // The coefficients of Newton-Schulz iterations: one row for all steps, or one for each.
 using Coefficients = std::vector<std::array<double, 3>>;
 Coefficients standard_coefficients();
-Coefficients dion_coefficients();  // of five steps
+Coefficients dion_coefficients();  // coefficients of five steps
 
 struct ScaleByMuonOptions {
   Coefficients ns_coeffs = standard_coefficients();

@@ -13,7 +13,7 @@ struct ScaleByAdamOptions {
   Number b2 = 0.999;
   Number eps = 1e-8;
   Number eps_root = 0;
-  std::optional<DType> mu_dtype = {};  // of the first moment
+  std::optional<DType> mu_dtype = {};  // dtype of the first moment
   bool nesterov = false;
 };
 // Divides the first moment of the gradient by the root of the second, both without bias.

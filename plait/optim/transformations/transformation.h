@@ -28,7 +28,7 @@ struct State {
   TreeNumbers numbers;                  // rates, decays
   Tensors values;                       // `count` and others
   std::map<std::string, Tensors> kept;  // by name, for each parameter
-  std::map<std::string, State> parts;   // of the transformations inside, in order or by name
+  std::map<std::string, State> parts;   // parts of the transformations inside, in order or by name
 
   static constexpr auto fields() {
     return plait::fields<State>("numbers", &State::numbers, "values", &State::values, "kept",

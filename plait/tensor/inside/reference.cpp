@@ -140,7 +140,7 @@ T combined(Reduction reduction, T a, T b) {
 
 struct Loops {
   const IndexSignature& signature;
-  std::vector<int64_t> extents;  // of the indices
+  std::vector<int64_t> extents;  // extents of the indices
   std::span<const Array> operands;
   Array& result;
 };

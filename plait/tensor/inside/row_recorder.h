@@ -46,7 +46,7 @@ class RowRecorder {
   enum class Origin : uint8_t { given, step, number };
   struct Operand {
     Origin origin = Origin::given;
-    size_t index = 0;  // of the given array or the step, or the offset of the number's bytes
+    size_t index = 0;  // index of the given array or the step, or the offset of the number's bytes
     int64_t step = 0;  // in bytes
   };
   struct Step {

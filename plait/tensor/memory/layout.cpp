@@ -33,7 +33,7 @@ int64_t element_count_of(std::span<const int64_t> sizes) {
 size_t axis_of(int64_t axis, size_t rank) {
   const auto signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {
-    if (rank == 0) throw IndexError("axis {} is out of range: there are no dimensions", axis);
+    if (rank == 0) throw IndexError("axis {} is out of range: the array is a scalar", axis);
     throw IndexError("axis {} is out of range for {} dimensions", axis, rank)
         .hint(fmt::format("axes go from {} to {}", -signed_rank, signed_rank - 1));
   }

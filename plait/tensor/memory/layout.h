@@ -28,7 +28,7 @@ struct Slice {
 struct Layout {
   Sizes sizes = {};
   Sizes strides = {};  // in elements; negative if reversed, 0 if broadcast
-  int64_t offset = 0;  // of the element with all indices 0
+  int64_t offset = 0;  // offset of the element with all indices 0
 
   static Layout contiguous(Sizes sizes);  // row-major; MemoryError beyond 2^63 bytes of elements
 

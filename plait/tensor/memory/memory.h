@@ -47,7 +47,7 @@ void free_block(MemoryBlock* block) noexcept;
 
 struct MemoryStatistics {
   std::string tag;         // "" for memory without a tag
-  int64_t live_bytes = 0;  // of blocks in use, as requested
+  int64_t live_bytes = 0;  // live bytes of blocks in use, as requested
   int64_t peak_bytes = 0;  // maximum of live_bytes since the start or the last reset
 };
 

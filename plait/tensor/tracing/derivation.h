@@ -71,7 +71,7 @@ struct Listeners {
   using Hook = std::function<Tensor(const Tensor& cotangent)>;
 
   std::mutex mutex;
-  Tensor gradient;  // of a leaf: the accumulated cotangent
+  Tensor gradient;  // gradient of a leaf: the accumulated cotangent
   struct Entry {
     uint64_t number;
     uint32_t result;

@@ -39,7 +39,7 @@ class NamedAxisScope {
   NamedAxisScope* const outer_;
 };
 
-std::vector<const NamedAxis*> open_axes();  // of this thread, innermost last
+std::vector<const NamedAxis*> open_axes();  // open axes of this thread, innermost last
 inline bool has_open_axes() { return ambient.axes != nullptr; }
 
 // The innermost open axis of that name; KeyError if there is none.

@@ -45,7 +45,7 @@ class PendingValues {
     std::weak_ptr<Tensor> actual;
   };
   uint32_t piece_ = 1;
-  std::vector<Waiting> waiting_;  // of this piece
+  std::vector<Waiting> waiting_;  // values that wait for this piece
 };
 
 }  // namespace plait

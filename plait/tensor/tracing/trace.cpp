@@ -221,12 +221,12 @@ std::vector<Dim> Trace::outer_sizes() const {
 
 std::vector<Dim> Trace::undeclared_sizes() const {
   std::vector<Dim> found;
-  const auto look_at = [&](Dim symbol) {
+  const auto note_undeclared = [&](Dim symbol) {
     if (builder_->has_size(std::string(symbol.name()))) return;
     if (std::ranges::find_if(found, is_same_as(symbol)) == found.end()) found.push_back(symbol);
   };
   for (const ir::Instruction instruction : builder_->so_far().instructions()) {
-    ir::for_each_size(instruction, look_at);
+    ir::for_each_size(instruction, note_undeclared);
   }
   return found;
 }
@@ -255,12 +255,12 @@ Trace::WhereFollowed::WhereFollowed(const LevelSet& levels) : inner_(ambient.tra
     breaks_.push_back(std::make_unique<LevelPause::Break>(ambient.trace->levels_.pause()));
     ambient.trace = ambient.trace->outer_;
   }
-  if (!levels.are_open()) go_back();
+  if (!levels.are_open()) restore();
 }
 
-Trace::WhereFollowed::~WhereFollowed() { go_back(); }
+Trace::WhereFollowed::~WhereFollowed() { restore(); }
 
-void Trace::WhereFollowed::go_back() {
+void Trace::WhereFollowed::restore() {
   while (!breaks_.empty()) breaks_.pop_back();
   ambient.trace = inner_;
 }

@@ -73,7 +73,7 @@ class Trace {
   Dim as_size(const Tensor& count, bool at_least = false);
   // The same value with these sizes; ShapeError at run time if they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
-  Location latest_location() const;  // of the last recorded instruction
+  Location latest_location() const;  // location of the last recorded instruction
   class Part;
   void keep_whole() { is_kept_whole_ = true; }  // permanently: no part is outlined
   // Closes the trace and returns its function with these results.
@@ -214,7 +214,7 @@ class Trace::WhereFollowed {
   WhereFollowed& operator=(const WhereFollowed&) = delete;
 
  private:
-  void go_back();
+  void restore();
 
   Trace* const inner_;
   std::vector<std::unique_ptr<LevelPause::Break>> breaks_;

@@ -60,7 +60,7 @@ class AlignedText {
 
   std::string text_;
   uint32_t original_begin_ = 0;
-  std::vector<Span> origins_;  // of each byte; empty while in place
+  std::vector<Span> origins_;  // origins of each byte; empty while in place
 };
 
 // Writes a changed copy of a text: parts of it in any order, with characters replaced, inserted and

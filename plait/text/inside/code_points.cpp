@@ -28,7 +28,7 @@ SecondByte second_byte_after(unsigned char first) {
 }
 
 struct Sequence {
-  size_t size;  // of the character, or of what could have begun one
+  size_t size;  // size of the character, or of what could have begun one
   bool is_whole;
 };
 

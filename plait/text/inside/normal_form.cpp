@@ -46,7 +46,7 @@ std::vector<Decomposed> decompose_all(std::string_view text, bool is_compatible)
 // Composes characters with the last starter that nothing in between blocks, in place.
 void compose_all(std::vector<Decomposed>& characters) {
   std::optional<size_t> starter;
-  uint8_t last_class = 0;  // of what was kept after the starter
+  uint8_t last_class = 0;  // last class of what was kept after the starter
   size_t kept = 0;
   for (size_t i = 0; i < characters.size(); ++i) {
     const Decomposed next = characters[i];

@@ -17,7 +17,7 @@ struct CharacterRange {
 };
 bool contains(std::span<const CharacterRange> ranges, char32_t c);  // which are in order
 
-inline constexpr char32_t kChangedMark = 0x1171e;  // of no width before Unicode 16
+inline constexpr char32_t kChangedMark = 0x1171e;  // without width before Unicode 16
 
 // The category in Unicode 16, if Unicode 15 has another one.
 std::optional<Category> later_category(char32_t c);

@@ -78,8 +78,9 @@ class Vocabulary {
   std::vector<Token> tokens_;    // in the order in which they were added
   std::vector<uint32_t> slots_;  // a hash table of places in tokens_; a power of two
   size_t distinct_ = 0;
-  std::vector<uint32_t> places_;                         // by id, while ids are dense
-  std::unordered_map<uint32_t, uint32_t> other_places_;  // of ids far beyond the number of tokens
+  std::vector<uint32_t> places_;  // by id, while ids are dense
+  std::unordered_map<uint32_t, uint32_t>
+      other_places_;  // other places of ids far beyond the number of tokens
 };
 
 }  // namespace plait::text

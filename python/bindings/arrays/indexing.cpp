@@ -5,7 +5,7 @@
 #include "plait/ops/indexing/at.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/transforms/handed.h"
+#include "python/bindings/transforms/argument_copies.h"
 
 namespace plait::python {
 namespace {
@@ -96,7 +96,7 @@ nb::object get_item(nb::handle self, nb::handle given) {
 // Writes in place if no one else holds the numbers: earlier views keep theirs. Python's lock is
 // held, since no other thread may see the object while its tensor is moved out.
 void set_item(nb::handle self, nb::handle given, nb::handle value) {
-  Handed::expect_other(self);
+  ArgumentCopies::expect_other(self);
   const Indices indices = indices_from(given);
   const PythonOperand operand(value);
   Tensor& x = *nb::inst_ptr<Tensor>(self);

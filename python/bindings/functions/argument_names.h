@@ -18,7 +18,7 @@ std::string_view way_without(std::string_view keyword);
 // PyTorch's function of that name returns something else: a caller who writes dim= means PyTorch's.
 struct OtherMeaning {
   std::string_view function;
-  const char* way;               // what to write for either meaning
+  const char* way;               // the replacement for either meaning
   std::string_view unless = {};  // a parameter that decides between them
 };
 const OtherMeaning* other_meaning(std::string_view function);

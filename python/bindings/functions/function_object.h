@@ -39,7 +39,7 @@ struct Overload {
   AnyFunction function;
   const char* name;
   const char* summary;
-  nb::list (*annotations)();  // of the parameters, and of the result
+  nb::list (*annotations)();  // annotations of the parameters, and of the result
   Parameters parameters;
   size_t positional;                          // the first ones; the others are keyword-only
   std::optional<size_t> rest = {};            // which one takes all further positional arguments
@@ -47,7 +47,7 @@ struct Overload {
   std::optional<size_t> spread = {};  // index of the parameter that may be passed without brackets
   const OtherMeaning* other = nullptr;  // the meaning of PyTorch's dim=, if it differs
   bool is_method = false;
-  const char* by_keyword = nullptr;  // of a method: why no more arguments are taken by place
+  const char* by_keyword = nullptr;  // for a method: why no more arguments are taken by place
   bool is_shape_first = false;  // and numbers follow, which other libraries have in front of it
 };
 

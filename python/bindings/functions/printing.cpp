@@ -10,7 +10,7 @@
 #include "plait/tensor/tracing/trace.h"
 
 #include "python/bindings/functions/bind.h"
-#include "python/bindings/transforms/handed.h"
+#include "python/bindings/transforms/argument_copies.h"
 
 namespace plait::python {
 namespace {
@@ -54,7 +54,7 @@ std::vector<Tensor> tensors_given(nb::handle function, bool is_one,
                                   std::span<const Tensor> operands) {
   const LockedPython locked;
   try {
-    Handed handed("a function that plait.callback calls");
+    ArgumentCopies handed("a function that plait.callback calls");
     nb::list arguments;
     for (const Tensor& each : operands) arguments.append(handed.add(each));
     const nb::object given = function(*arguments);
@@ -112,7 +112,6 @@ void bind_printing(nb::module_& module) {
       {{"check", check, "An error with the message if any element of the condition is false."}},
       arg("condition"), arg("message") = "");
   module.def("_callback", &call_host);
-  module.def("_keep_callback", [](nb::handle function) { return number_of_kept(function, true); });
   module.def("set_print_sink", set_sink, arg("sink").none(),
              "Sends printed text to sink(text), or to standard output for None. Returns the "
              "previous sink.");

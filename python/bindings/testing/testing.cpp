@@ -6,12 +6,14 @@
 #include "plait/ir/inference.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/effects/callback.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/index_loops.h"
 #include "plait/tensor/rules.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/python_lock.h"
 
 namespace plait::python {
 namespace {
@@ -165,12 +167,22 @@ std::string signature(const std::string& name, nb::handle operands, const nb::kw
   return signed_for(applied.primitive, applied.types, applied.attributes).signature.text();
 }
 
+// The number of a function of one result, for the attributes of `callback`.
+int64_t number_of_callback(nb::object function) {
+  return keep_callback([kept = held(std::move(function))](std::span<const Tensor> operands) {
+    const LockedPython locked;
+    const auto arguments = nb::cast<nb::list>(to_python({operands.begin(), operands.end()}));
+    return std::vector{tensor_from(nb::handle(kept.get())(*arguments))};
+  });
+}
+
 }  // namespace
 
 void bind_testing(nb::module_& module) {
   using nb::arg;
   module.def("hint_in_python",
              [](const char* hint) { return nb::str(hint_in_python(hint).c_str()); });
+  module.def("keep_callback", number_of_callback);
   module.def("partial", partial, arg("name"), arg("operands"), arg("operand"), arg("attributes"));
   module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"), arg("cotangent"),
              arg("attributes"));

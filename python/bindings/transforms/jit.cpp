@@ -126,15 +126,15 @@ struct ValuePlace {
 
 // An integer that is an argument itself. It is passed as the size of a tensor without elements, so
 // that it becomes a symbol when it differs, like a size.
-enum class WholeNumber : uint8_t { no, positive, negative };
+enum class IntegerArgument : uint8_t { no, positive, negative };
 
-WholeNumber whole_number_of(nb::handle value) {
-  if (!PyLong_CheckExact(value.ptr())) return WholeNumber::no;
+IntegerArgument integer_argument_of(nb::handle value) {
+  if (!PyLong_CheckExact(value.ptr())) return IntegerArgument::no;
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
   constexpr long long kMost = 1ll << 40;
-  if (overflow != 0 || number > kMost || number < -kMost) return WholeNumber::no;
-  return number < 0 ? WholeNumber::negative : WholeNumber::positive;
+  if (overflow != 0 || number > kMost || number < -kMost) return IntegerArgument::no;
+  return number < 0 ? IntegerArgument::negative : IntegerArgument::positive;
 }
 
 Tensor size_argument(nb::handle number) {
@@ -257,20 +257,20 @@ class KnownCall {
  private:
   struct Argument {
     Argument(nb::handle value, Objects& leaves)
-        : number(whole_number_of(value)),
-          structure(number == WholeNumber::no ? Structure(value, leaves) : Structure()) {}
+        : number(integer_argument_of(value)),
+          structure(number == IntegerArgument::no ? Structure(value, leaves) : Structure()) {}
 
     // Floats that are arguments themselves count as tensors.
     bool finds_leaves(nb::handle value, Objects& leaves) const {
-      const bool is_number =
-          PyFloat_Check(value.ptr()) || PyComplex_Check(value.ptr()) || number != WholeNumber::no;
+      const bool is_number = PyFloat_Check(value.ptr()) || PyComplex_Check(value.ptr()) ||
+                             number != IntegerArgument::no;
       if (!is_number) return structure.finds_leaves(value, leaves);
-      if (number != whole_number_of(value)) return false;
+      if (number != integer_argument_of(value)) return false;
       leaves.push_back(nb::borrow(value));
       return structure.is_leaf();
     }
 
-    WholeNumber number;
+    IntegerArgument number;
     Structure structure;
   };
   struct Found {
@@ -446,9 +446,7 @@ int clear_jit(PyObject* self) {
   return 0;
 }
 
-}  // namespace
-
-void bind_jit(nb::module_& module) {
+void bind_jit_class(nb::module_& module) {
   static std::array<PyType_Slot, 3> slots = {
       PyType_Slot{Py_tp_traverse, reinterpret_cast<void*>(traverse_jit)},
       PyType_Slot{Py_tp_clear, reinterpret_cast<void*>(clear_jit)}, PyType_Slot{0, nullptr}};
@@ -499,8 +497,10 @@ void bind_jit(nb::module_& module) {
         return nb::make_tuple(stats.traces, stats.hits, stats.failed_guards, stats.host_runs,
                               stats.pieces, nb::tuple(retraces), stats.text());
       });
-  module.def("list_backends", &list_backends,
-             "The names of the backends that can run jitted programs.");
+}
+
+// For the package, about tensors and the arguments of a jitted function.
+void bind_jit_queries(nb::module_& module) {
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });
   module.def("_is_of_ended_trace",
              [](const Tensor& x) { return x.is_traced() && x.traced().scope->trace == nullptr; });
@@ -521,9 +521,19 @@ void bind_jit(nb::module_& module) {
   module.def("_is_same",
              [](const Tensor& a, const Tensor& b) { return a.identity() == b.identity(); });
   module.def(
-      "_whole_number", [](nb::handle value) { return static_cast<int>(whole_number_of(value)); },
+      "_integer_argument",
+      [](nb::handle value) { return static_cast<int>(integer_argument_of(value)); },
       nb::arg("value").none());
   module.def("_size_argument", [](nb::handle number) { return size_argument(number); });
+}
+
+}  // namespace
+
+void bind_jit(nb::module_& module) {
+  bind_jit_class(module);
+  bind_jit_queries(module);
+  module.def("list_backends", &list_backends,
+             "The names of the backends that can run jitted programs.");
 }
 
 }  // namespace plait::python

@@ -11,7 +11,7 @@
 #include "plait/transform/autocast.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/transforms/handed.h"
+#include "python/bindings/transforms/argument_copies.h"
 
 namespace plait::python {
 
@@ -33,10 +33,10 @@ PythonProgram record(const std::string& name, nb::handle function, nb::handle ty
                      nb::handle labels) {
   Trace trace(name, Trace::apart);
   nb::list arguments;
-  Handed handed("a function that is traced");
+  ArgumentCopies copies("a function that is traced");
   for (size_t i = 0; i < nb::len(types); ++i) {
     const std::string label = utf8_of(labels[nb::int_(i)]);
-    arguments.append(handed.add(trace.parameter(type_from(types[nb::int_(i)]), label)));
+    arguments.append(copies.add(trace.parameter(type_from(types[nb::int_(i)]), label)));
   }
   const nb::object results = function(arguments);
   RecordedFunction recorded = trace.finish(tensors_from(results));

@@ -20,7 +20,7 @@
 #include "plait/transform/vmap.h"
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/transforms/handed.h"
+#include "python/bindings/transforms/argument_copies.h"
 
 namespace plait::python {
 namespace {
@@ -29,29 +29,29 @@ namespace {
 template <class Level>
 struct Followed {
   Level level;
-  Handed handed{"a function that is differentiated"};
+  ArgumentCopies copies{"a function that is differentiated"};
 
   void close() {
     level.close();
-    handed.close();
+    copies.close();
   }
 };
 using FollowedPullback = Followed<Pullback>;
 using FollowedPushforward = Followed<Pushforward>;
 
-void bind_levels(nb::module_& module) {
-  module.def("_numbers_like", &linearity::numbers_like);
-  module.def("_check_linear", [](nb::handle values, nb::handle derivatives) {
-    linearity::check(tensors_from(values), tensors_from(derivatives));
-  });
-  nb::class_<Handed>(module, "_HandedCopies")
-      .def("__init__", [](Handed* self, std::string to) { new (self) Handed(std::move(to)); })
-      .def("add", &Handed::add);
+void bind_argument_copies(nb::module_& module) {
+  nb::class_<ArgumentCopies>(module, "_ArgumentCopies")
+      .def("__init__",
+           [](ArgumentCopies* self, std::string to) { new (self) ArgumentCopies(std::move(to)); })
+      .def("add", &ArgumentCopies::add);
+}
+
+void bind_pullback(nb::module_& module) {
   nb::class_<FollowedPullback>(module, "_Pullback")
       .def("__init__", [](FollowedPullback* self) { new (self) FollowedPullback(); })
       .def("begin",
            [](FollowedPullback& followed, const Tensor& argument) {
-             return followed.handed.add(followed.level.begin(argument));
+             return followed.copies.add(followed.level.begin(argument));
            })
       .def("finish", [](FollowedPullback& followed,
                         const Tensor& result) { return followed.level.finish(result); })
@@ -70,6 +70,9 @@ void bind_levels(nb::module_& module) {
             return to_python(computed([&] { return followed.level(given, keep); }));
           },
           nb::arg("cotangents"), nb::arg("keep"));
+}
+
+void bind_pushforward(nb::module_& module) {
   nb::class_<FollowedPushforward>(module, "_Pushforward")
       .def("__init__", [](FollowedPushforward* self) { new (self) FollowedPushforward(); })
       .def(
@@ -77,7 +80,7 @@ void bind_levels(nb::module_& module) {
           [](FollowedPushforward& followed, const Tensor& argument, nb::handle tangent,
              const std::string& path) {
             const Tensor along = tangent.is_none() ? Tensor() : tensor_from(tangent);
-            return followed.handed.add(followed.level.begin(argument, along, path));
+            return followed.copies.add(followed.level.begin(argument, along, path));
           },
           nb::arg("argument"), nb::arg("tangent").none(), nb::arg("path"))
       .def("finish",
@@ -86,6 +89,16 @@ void bind_levels(nb::module_& module) {
              return nb::make_tuple(value, to_python(tangent));
            })
       .def("close", &FollowedPushforward::close);
+}
+
+void bind_levels(nb::module_& module) {
+  bind_argument_copies(module);
+  bind_pullback(module);
+  bind_pushforward(module);
+  module.def("_numbers_like", &linearity::numbers_like);
+  module.def("_check_linear", [](nb::handle values, nb::handle derivatives) {
+    linearity::check(tensors_from(values), tensors_from(derivatives));
+  });
   nb::class_<NoGrad>(module, "_NoGrad");
   module.def("_no_grad", [] { return std::make_unique<NoGrad>(); });
   module.def("_check_argument", [](const Tensor& leaf, const std::string& path, size_t argument,
@@ -181,9 +194,9 @@ TensorFunction on_lists(nb::handle function) {
 // Replaces it by a function whose arguments may not be assigned to.
 TensorFunction in_place_of(nb::handle function, const char* what) {
   return [function, what](std::span<const Tensor> given) {
-    Handed handed(what);
+    ArgumentCopies copies(what);
     nb::list arguments;
-    for (const Tensor& each : given) arguments.append(handed.add(each));
+    for (const Tensor& each : given) arguments.append(copies.add(each));
     return tensors_from(called_with(function, arguments));
   };
 }

@@ -42,7 +42,7 @@ class Structure {
   size_t size() const { return size_; }  // number of leaves
   bool is_leaf() const { return nodes_.size() == 1 && size_ == 1; }
   nb::object unflatten(std::span<const nb::object> leaves) const;
-  std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
+  std::vector<std::string> paths() const;  // paths of the leaves: "blocks.3.norm1.scale"
   // Constants, but numbers, texts, classes and functions that keep nothing, with their paths.
   std::vector<std::pair<std::string, nb::object>> objects() const;
   // All parts, with their paths: the class of a node, the value of a constant, nothing for a leaf.

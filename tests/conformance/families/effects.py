@@ -3,7 +3,7 @@ instructions of programs. Their output and errors are tested by tests/ops/effect
 
 import numpy as np
 import plait
-from plait._core import _keep_callback
+from plait._core import _testing
 
 from suite.cases import Sample, case
 
@@ -18,7 +18,7 @@ case("check", lambda x, message="", samples=0: (), family="effects", large=False
 case("check_finite", lambda x, label="", samples=0: (), family="effects", large=False, special=False,
      samples=[Sample(((),)), Sample(((0,),), {"label": "x"}), Sample(((2, 3),), {"samples": 1})])
 
-WHOLE = _keep_callback(lambda x: plait.astype(plait.floor(x), plait.DType("i64")))
+WHOLE = _testing.keep_callback(lambda x: plait.astype(plait.floor(x), plait.DType("i64")))
 case("callback", lambda x, function, results, samples=0: np.floor(x).astype(np.int64), family="effects", large=False,
      dtypes=(plait.DType("f64"), plait.DType("f32")), blocks_derivative=True, special=False, small=False,
      samples=[Sample(((3,),), {"function": WHOLE, "results": ["i64[3]"]}),

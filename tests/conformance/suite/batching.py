@@ -98,7 +98,7 @@ def _check_lanes(case, sample, lanes, flags):
 
 # ---- The same through plait.vmap, with the samples along any axis.
 
-SIZES = (2, 3)  # of two levels of vmap
+SIZES = (2, 3)  # sizes of two levels of vmap
 
 
 def _samples_by_axis(case, quick):

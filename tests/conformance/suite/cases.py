@@ -44,7 +44,7 @@ class Case:
     # True if the oracle receives wider numbers than the primitive: False for dtypes that it supports, None never.
     wide: bool | None = True
     extended: bool = False  # it also supports longdouble
-    dtypes: tuple = ()  # of the first operand that is drawn
+    dtypes: tuple = ()  # dtypes of the first operand that is drawn
     operand_dtypes: callable = None  # a function from dtype to the dtype of each operand
     result_dtype: callable = None  # a function of (dtype, attributes), if Plait's result dtype is not the oracle's
     # None: that of the first operand
@@ -98,7 +98,7 @@ def numbers(low=-3.0, high=3.0):
             bottom = max(int(np.ceil(least)), np.iinfo(to).min)
             return random.integers(bottom, int(np.floor(most)), shape, dtype=np.int64, endpoint=True).astype(to)
         values = random.uniform(least, most, shape)
-        if dtype.kind == "complex":  # of about that magnitude
+        if dtype.kind == "complex":  # with about that magnitude
             values = values * np.exp(1j * random.uniform(-1, 1, shape))
         return np.asarray(values).astype(to)
 

@@ -13,7 +13,7 @@ from suite import rules
 from suite.cases import CASES, load
 from suite.nest_libraries import Unrolled, array_of, jax_function
 
-MOST_ELEMENTS = 40  # of all operands
+MOST_ELEMENTS = 40  # elements of all operands
 REACH = 0.1  # the distance by which operands move
 SHAPES_IN = ((), (0,), (1,), (2,), (3,), (1, 2))
 SHAPES_OUT = ((), (0,), (1,), (2,))

@@ -9,7 +9,7 @@ ULPS = {
     "function": (2, 2, 0.6),  # exp, sine, …
     "power": (2, 1, 0.6),
     "special": (4, 1, 0.6),  # erf, gamma, …
-    "complex": (8, 8, 8),  # of the larger part
+    "complex": (8, 8, 8),  # relative to the larger part
     "sum": (4, 4, 1),  # relative to the sum of magnitudes
     "sum of rounded": (5, 5, 1),  # whose terms were rounded too
     "product": (16, 16, 2),  # many factors, each rounded

@@ -67,7 +67,7 @@ TEST(Promotion, IsAssociativeButForTheExceptions) {
   EXPECT_EQ(exceptions, 4 * (4 * 4 + 6));
 }
 
-TEST(Promotion, OfManyDoesNotDependOnTheOrder) {
+TEST(Promotion, DoesNotDependOnTheOrder) {
   for (const DType a : dtypes_but_key()) {
     for (const DType b : dtypes_but_key()) {
       for (const DType c : dtypes_but_key()) {

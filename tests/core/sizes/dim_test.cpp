@@ -284,7 +284,7 @@ TEST(Dim, ListsItsSymbolsByName) {
   Dim(3).for_each_symbol([](Dim) { FAIL(); });
 }
 
-TEST(Dim, SubstitutesAllAtOnce) {
+TEST(Dim, SubstitutesAllTogether) {
   EXPECT_EQ((n + 2 * m).substitute({{n, m}, {m, n}}), m + 2 * n);
   EXPECT_EQ(floor_div(n, 4).substitute({{n, 8 * k + 3}}), 2 * k);
   EXPECT_EQ(max(n, m).substitute({{m, n + 1}}), n + 1);

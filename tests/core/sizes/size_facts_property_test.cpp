@@ -75,7 +75,7 @@ ThreeSizes any_sizes() {
 
 constexpr int kRounds = 30;  // in each of the hundred cases of a property
 
-TEST(SizeFactsProperty, WhatIsProvedIsTrue) {
+TEST(SizeFactsProperty, ProvesOnlyTrueFacts) {
   int proved_count = 0, unknown_count = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int round = 0; round < kRounds; ++round) {
@@ -99,7 +99,7 @@ TEST(SizeFactsProperty, WhatIsProvedIsTrue) {
   EXPECT_GT(unknown_count, 1000);
 }
 
-TEST(SizeFactsProperty, WhatIsKnownIsProved) {
+TEST(SizeFactsProperty, ProvesKnownFacts) {
   EXPECT_TRUE(rc::check([] {
     for (int round = 0; round < kRounds; ++round) {
       const ThreeSizes sizes = any_sizes();

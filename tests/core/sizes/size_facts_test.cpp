@@ -209,7 +209,7 @@ TEST(SizeFacts, AContradictionIsRefusedAndChangesNothing) {
   EXPECT_EQ(known.facts().size(), 1u);
 }
 
-TEST(SizeFacts, WhatDividesByZeroIsNotKnown) {
+TEST(SizeFacts, DoNotProveDivisionByZero) {
   const SizeFacts known = facts({"m == 0"});
   EXPECT_EQ(known.prove(fact("n//m == 3")), std::nullopt);
   EXPECT_EQ(known.bounds(floor_div(n, m)), Interval{});
@@ -226,7 +226,7 @@ TEST(SizeFacts, ManyFactsAnswerInTime) {
   EXPECT_EQ(known.prove(fact("a0 + a1 + a2 + a3 <= a60")), std::nullopt);
 }
 
-TEST(SizeContext, WhatIsProvedLeavesNoGuard) {
+TEST(SizeContext, NeedsNoGuardForProvedFacts) {
   SizeContext context(facts({"n == m"}));
   EXPECT_TRUE(context.decide(fact("n <= m")));
   EXPECT_FALSE(context.decide(fact("n < m")));

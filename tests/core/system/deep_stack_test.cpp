@@ -28,7 +28,7 @@ int64_t sum_to(int64_t n) {
   return with_enough_stack([&] { return sum_to(n - 1); }) + n;
 }
 
-TEST(DeepStack, GoesOnElsewhereAndComesBack) {
+TEST(DeepStack, GrowsAndReturns) {
   EXPECT_EQ(sum_to(kDeep), kDeep * (kDeep + 1) / 2);
   EXPECT_EQ(sum_to(10), 55);
   int64_t found = 0;

@@ -235,7 +235,7 @@ TEST_F(ThreadTeam, RefusesBadNumbers) {
   }
 }
 
-TEST_F(ThreadTeam, RunsOnAllThreadsAtOnce) {
+TEST_F(ThreadTeam, RunsOnAllThreadsTogether) {
   for (const int threads : {2, 5}) {
     set_thread_count(threads);
     Meeting meeting(threads);
@@ -488,7 +488,7 @@ TEST_F(ThreadTeam, SleepsWhenIdle) {
   EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.02);
 }
 
-TEST_F(ThreadTeam, ServesManyHostsAtOnce) {
+TEST_F(ThreadTeam, ServesManyHostsConcurrently) {
   constexpr int kHosts = 80;  // more than there are slots
   set_thread_count(3);
   std::atomic<bool> stop = false;

@@ -334,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, CheckpointDamage, ::testing::Values(0, 60));
 
 constexpr int64_t kMany = int64_t{1} << 22;
 
-TEST(CheckpointMemory, WhatComputesNextLeavesItAlone) {
+TEST(CheckpointMemory, IsNotWrittenByLaterOperations) {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path("run"));
   std::vector<Tensor> state = {zeros({kMany}), zeros({kMany})};

@@ -56,7 +56,7 @@ TEST(Check, IsAnInstructionThatStays) {
   EXPECT_NE(text.find("positive: 1 of 2 are false"), std::string::npos) << text;
 }
 
-TEST(CheckFinite, CountsWhatIsNot) {
+TEST(CheckFinite, CountsNonFiniteElements) {
   const double nan = std::nan(""), inf = HUGE_VAL;
   EXPECT_EQ(check_finite(pair_of(1, 2), "x").text(), "[1. 2.] : f64[2]");
   check_finite(arange(3));
@@ -98,7 +98,7 @@ TEST(CheckFinite, IsAnInstructionThatStays) {
   EXPECT_THROW(evaluate(pruned, std::vector{pair_of(1, HUGE_VAL)}), CheckError);
 }
 
-TEST(Callback, IsCalledAtOnceAndInPrograms) {
+TEST(Callback, IsCalledEagerlyAndInPrograms) {
   std::vector<std::string> seen;
   const auto twice = [&](std::span<const Tensor> given) {
     seen.push_back(given[0].text());

@@ -56,7 +56,7 @@ TEST(Print, GivesTheLabelAndTheText) {
                    "a b: [[0 0]\n [0 0]] : i32[2, 2]", "nothing: [] : bool[0, 3]"}));
 }
 
-TEST(Print, WritesToStandardOutputAtOnce) {
+TEST(Print, WritesToStandardOutputImmediately) {
   testing::internal::CaptureStdout();
   print(two_numbers(), "x");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "x: [1.  2.5] : f64[2]\n");

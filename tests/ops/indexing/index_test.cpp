@@ -107,7 +107,7 @@ TEST(Index, IntegersOfAllDTypes) {
                IndexError);
 }
 
-TEST(Index, RefusesWhatIsNotThere) {
+TEST(Index, RefusesIndicesOutOfRange) {
   const Tensor x = cube(), r = tensor<int32_t>({0, 3});
   EXPECT_EQ(message_of([&] { return x[{0, 3}]; }),
             "index: 3 is out of range for axis 1 of i64[2, 3, 4], whose size is 3");
@@ -178,7 +178,7 @@ TEST(Index, TracedWithSymbolicSizes) {
   EXPECT_THROW(evaluate(program, outside), IndexError);
 }
 
-TEST(Index, SizesThatAreBornMeet) {
+TEST(Index, DataDependentSizesMeet) {
   const Dim n = Dim::symbol("n");
   Trace recording("f");
   const Tensor x = recording.parameter(ir::Type::array(DType::i64, {n}), "x");
@@ -190,7 +190,7 @@ TEST(Index, SizesThatAreBornMeet) {
   EXPECT_THROW(evaluate(program, unlike), ShapeError);
 }
 
-TEST(Index, WhatCanFailSaysSo) {
+TEST(Index, DeclaresWhichInstructionsMayFail) {
   const Dim n = Dim::symbol("n");
   Trace recording("f");
   const Tensor x = recording.parameter(ir::Type::array(DType::f32, {n, 3}), "x");

@@ -17,7 +17,7 @@ struct NaiveEntry {
   enum Kind { integer, slice, ellipsis, new_axis, tensor, mask } kind;
   int64_t number = 0;
   Slice range = {};
-  List sizes = {};  // of a tensor or mask
+  List sizes = {};  // sizes of a tensor or mask
   List values = {};
 
   Index index() const;

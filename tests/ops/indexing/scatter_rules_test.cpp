@@ -236,7 +236,7 @@ TEST(ScatterRules, UpdateSlice) {
   EXPECT_EQ(x.shape(), (Shape{3}));
 }
 
-TEST(ScatterRules, WhatDoesNotFitIsRefused) {
+TEST(ScatterRules, RefuseShapesThatDoNotFit) {
   const Tensor x = zeros({2, 3}), i = tensor<int64_t>({0, 1});
   const auto gather = [&](const GatherAttributes& attributes, std::vector<Tensor> operands) {
     return plait::apply(ir::primitive("gather"), operands, ir::Attributes::of(attributes));

@@ -142,7 +142,7 @@ TEST(Einsum, TracedAndWithSymbolicSizes) {
   expect_symbolic_alike(square, {0, 1}, wave({4, 3}));
 }
 
-TEST(Einsum, RefusesWhatIsNoEquation) {
+TEST(Einsum, RefusesInvalidEquation) {
   const Tensor m = wave({2, 3});
   EXPECT_THROW(einsum("ij,jk->ik", {m, m}), ShapeError);
   EXPECT_THROW(einsum("ij,jk", {m}), ValueError);

@@ -28,7 +28,7 @@ TEST(Attention, AsPyTorch) {
                  0.0566632216, -0.215527656, -0.195674916, 0.159290234});
 }
 
-TEST(Attention, WhoMayLookNowhereGetsZeros) {
+TEST(Attention, GivesZerosToFullyMaskedRows) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
     const Tensor q = wave({2, 3, 4}, 0.7, dtype), k = wave({2, 2, 4}, 0.9, dtype);
     const Tensor v = wave({2, 2, 3}, 1.1, dtype);

@@ -116,7 +116,7 @@ TEST(Pooling, IsWhatEachWindowHolds) {
   }
 }
 
-TEST(Pooling, OfTiesTheFirstAndOfNaNAll) {
+TEST(Pooling, TakesTheFirstOfTiesAndPropagatesNaN) {
   const Tensor x = reshape(doubles({1, 1, 0, 1, NAN, 2, -INFINITY, -INFINITY}), {1, 1, 8});
   const MaxPooled pooled = max_pool1d_with_indices(x, 2);
   expect_values(pooled.values, {1, 1, NAN, -INFINITY});

@@ -124,15 +124,15 @@ TEST(Blockwise, FunctionsDoNotDependOnNeighbours) {
 // Operands with different layouts are not divided into blocks.
 TEST(Blockwise, ViewsAndStretchedTensors) {
   const Tensor x = wave({160, 130}, 0.7), y = wave({160, 130}, 0.3), row = wave({130}, 1.1);
-  const Tensor stretched = broadcast_to(row, {160, 130}) + 0;
-  expect_same_bits(lerp(x, y, row), lerp(x, y, stretched));
+  const Tensor broadcasted = broadcast_to(row, {160, 130}) + 0;
+  expect_same_bits(lerp(x, y, row), lerp(x, y, broadcasted));
   const Tensor turned = matrix_transpose(wave({130, 160}, 0.7));
-  expect_same_bits(lerp(turned, y, row), lerp(turned + 0, y, stretched));
+  expect_same_bits(lerp(turned, y, row), lerp(turned + 0, y, broadcasted));
   expect_same_bits(gelu(turned), gelu(turned + 0));
-  expect_same_bits(gelu(broadcast_to(row, {160, 130})), gelu(stretched));
+  expect_same_bits(gelu(broadcast_to(row, {160, 130})), gelu(broadcasted));
 }
 
-TEST(Blockwise, WhatRefusesRefusesOnce) {
+TEST(Blockwise, ReportsAnErrorOnce) {
   int calls = 0;
   const Tensor x = wave({kLarge});
   EXPECT_THROW(blockwise({x},
@@ -158,7 +158,7 @@ const std::vector<std::pair<const char*, Reduction>> kReductions = {
 };
 
 // A view of every other column is not divided into blocks, a copy of it is.
-TEST(Blockwise, ReductionsOfLargeTensorsAreAsAtOnce) {
+TEST(Blockwise, ReductionsInBlocksAreThoseOfTheWhole) {
   const std::vector<Axes> all_axes = {{}, {0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}};
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i32, DType::u8}) {
     const bool is_count = is_integer(dtype);

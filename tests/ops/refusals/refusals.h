@@ -21,7 +21,7 @@ struct Refusal {
   ErrorKind kind;
   // Words that the message must contain; it begins with the name of the function.
   std::vector<std::string> words = {};
-  bool in_traces = true;  // whether it is also refused in a trace
+  bool in_traces = true;  // true if it is also refused in a trace
 };
 using Refusals = std::vector<Refusal>;
 

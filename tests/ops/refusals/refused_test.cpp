@@ -52,7 +52,7 @@ TEST(Refused, ByTypeRules) {
 }
 
 // Symbolic sizes that the type rule cannot check.
-TEST(Refused, WhereItRuns) {
+TEST(Refused, RefusesSizesWhenTheProgramRuns) {
   const std::vector<Tensor> none{zeros({0})}, five{zeros({5})};
   EXPECT_NE(
       error_of(body("<n>(%x: f32[n])", "%0 = pad %x {axis = 0, before = n - 6, after = 9}"), five)

@@ -186,7 +186,7 @@ def _tables():
     ids, bags, offsets = (lambda: torch.tensor([[0, 3, 2, 9, 3], [1, 3, 3, 7, 2]])), (lambda: torch.tensor([0, 3, 3, 5, 1, 9, 2, 3, 8, 8, 1, 4])), \
         (lambda: torch.tensor([0, 4, 4, 9]))
 
-    def renormed(norm_type, padding_idx=None):  # of a copy, because PyTorch changes the weight in place
+    def renormed(norm_type, padding_idx=None):  # on a copy, because PyTorch changes the weight in place
         return lambda layer, x: functional.embedding(x, layer.weight.clone(), padding_idx, 1.5, norm_type)
 
     yield "embedding_padding", Case(lambda: nn.Embedding(10, 3, 3), lambda: [ids()])

@@ -13,7 +13,7 @@ from face.values import Array, not_here, seen
 
 from . import transforms, trees
 
-MOST = 24  # of the products of parameters, drawn at random
+MOST = 24  # number of products of parameters, drawn at random
 
 
 def seen_tree(tree):

@@ -146,7 +146,7 @@ class Taken(unittest.TestCase):
         self.assertEqual(plait.from_dlpack(array).numpy().tolist(), [1, 2, 3])
         self.assertRaises(BufferError, plait.from_dlpack, array, copy=False)
 
-    def test_what_is_none(self):
+    def test_invalid_arguments(self):
         self.assertRaises(BufferError, plait.from_dlpack, np.zeros(2, np.longdouble))
         self.assertRaises(plait.DeviceError, plait.from_dlpack, np.zeros(2), device="gpu")
         self.assertRaises(AttributeError, plait.from_dlpack, 3)
@@ -246,7 +246,7 @@ class Lifetimes(unittest.TestCase):
         work(2000)
         gc.collect()
         before = resident()
-        work(125_000)  # of eight kinds
+        work(125_000)  # samples of eight kinds
         gc.collect()
         self.assertLess(resident() - before, 4 << 20)
 

@@ -61,7 +61,7 @@ CALLS = {
     "fft.fft": [((X,), {}), ((X, 4), {"axis": 0})], "fft.ifft": [((X,), {"norm": "ortho"})], "fft.rfft": [((X,), {})],
     "fft.irfft": [((X,), {"n": 4})], "fft.hfft": [((X,), {})], "fft.ihfft": [((X,), {})],
 }
-UP_TO_SIGN = {"linalg.eigh", "linalg.qr", "linalg.svd"}  # of each column
+UP_TO_SIGN = {"linalg.eigh", "linalg.qr", "linalg.svd"}  # compared up to the sign of each column
 
 
 def replaced(tree, replace):

@@ -264,7 +264,7 @@ class Workers(unittest.TestCase):
     def test_they_work_in_parallel(self):
         loader = DataLoader(cases.Places(), 1, num_workers=4)
         self.assertEqual(len({ident.item() for _, ident in loader}), 4)
-        few = DataLoader(cases.Places(), 16, num_workers=4)  # of few batches, each thread makes samples
+        few = DataLoader(cases.Places(), 16, num_workers=4)  # with few batches, each thread makes samples
         self.assertGreater(len({ident for _, idents in few for ident in idents.tolist()}), 2)
 
     def test_an_iteration_that_lost_its_workers_does_not_seem_to_end(self):

@@ -113,7 +113,7 @@ class Folders(InFolder):
         with self.assertRaises(pl.errors.IoError):
             data.ImageFolder(self.folder / "none")
 
-    def test_options_are_checked_at_once(self):
+    def test_options_are_checked_eagerly(self):
         self.image("cat/1.png", 1)
         for options in {"transform": abs}, {"mode": abs}:
             with self.assertRaisesRegex(pl.TypeError, "hint: plait.data.mapped"):
@@ -253,7 +253,7 @@ class Streams(InFolder):
                     again.load_state_dict(state)
                     self.assertEqual(head + texts(again), [f"é{i}" for i in range(15)])
 
-    def test_the_first_batch_is_there_at_once(self):
+    def test_the_first_batch_needs_no_index(self):
         path = self.folder / "large.txt"
         with open(path, "wb") as file:
             file.write(b"line\n" * 10_000)

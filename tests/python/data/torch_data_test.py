@@ -66,7 +66,7 @@ class WithTorch(unittest.TestCase):
             self.assertEqual(len({index for each in shuffled for index in each}), len({index for each in theirs for index in each}))
 
     def test_splits(self):
-        warnings.simplefilter("ignore")  # of empty parts
+        warnings.simplefilter("ignore")  # about empty parts
         for size, lengths in itertools.product((0, 1, 7, 10, 101), ([0.5, 0.5], [0.1, 0.2, 0.7], [1 / 3] * 3)):
             self.assertEqual([len(part) for part in data.random_split(range(size), lengths)], [len(part) for part in td.random_split(range(size), lengths)])
 

@@ -172,7 +172,7 @@ class Png(unittest.TestCase):
         files["transparent palette"] = file_of(image.quantize(50), "PNG", transparency=bytes(range(0, 250, 5)))
         files["transparent colour"] = file_of(image, "PNG", transparency=image.getpixel((3, 4)))
         files["transparent grey"] = file_of(image.convert("L"), "PNG", transparency=image.convert("L").getpixel((3, 4)))
-        self.enterContext(warnings.catch_warnings())  # of Pillow, for transparent palettes
+        self.enterContext(warnings.catch_warnings())  # from Pillow, for transparent palettes
         warnings.simplefilter("ignore")
         for (name, file), (mode, theirs) in itertools.product(files.items(), MODES.items()):
             self.assertEqual(difference(pl.io.decode_image(file, mode), by_pillow(file, theirs)), 0, (name, mode))

@@ -106,7 +106,7 @@ class Together(unittest.TestCase):
         for run in (lambda: loop(x), lambda: plait.matmul(big, big) @ big):
             steps, seconds = self.progress_during(run)
             self.assertGreater(seconds, 0.02)
-            self.assertGreater(steps, 100 * seconds)  # of at most 1000 per second
+            self.assertGreater(steps, 100 * seconds)  # at most 1000 per second
 
     def test_daemon_threads_do_not_disturb_the_end(self):
         code = ("import threading, time, plait as pl\n"

@@ -200,7 +200,7 @@ class Drawn(unittest.TestCase):
         if "alpha" not in name:
             return x, np.where(keep, x / (1 - p), 0)
         torch.manual_seed(3)
-        ones = torch.ones(4000, 1, dtype=torch.float64)  # of which some are kept, and some are dropped
+        ones = torch.ones(4000, 1, dtype=torch.float64)  # some are kept, and some are dropped
         dropped, kept = np.unique(F.alpha_dropout(ones, p, True).numpy())
         torch.manual_seed(3)
         slope = np.unique(F.alpha_dropout(2 * ones, p, True).numpy())[1] - kept

@@ -65,7 +65,7 @@ class Init(unittest.TestCase):
             product = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
             np.testing.assert_allclose(product, gain**2 * np.eye(len(product)), atol=1e-12)
         drawn = pl.vmap(lambda key: pl.nn.init.orthogonal((2, 2), key=key, dtype=pl.f64))(pl.random.split_key(pl.random.key(1), 2000)).numpy()
-        np.testing.assert_allclose(drawn.mean(0), np.zeros((2, 2)), atol=0.08)  # of all signs
+        np.testing.assert_allclose(drawn.mean(0), np.zeros((2, 2)), atol=0.08)  # all signs
         self.assertAlmostEqual((np.linalg.det(drawn) > 0).mean(), 0.5, delta=0.05)
         self.assertEqual(pl.nn.init.orthogonal((4, 4), dtype=pl.bf16).dtype, pl.bf16)
 

@@ -11,7 +11,7 @@ import torch_models
 
 ACCURACY = 1e-10
 
-pl.random.seed(1)  # of layers that are made without a key
+pl.random.seed(1)  # for layers that are made without a key
 torch.manual_seed(1)
 
 

@@ -86,7 +86,7 @@ class Models(unittest.TestCase):
             if not path.endswith("qkv.bias"):
                 np.testing.assert_allclose(leaf.numpy(), wanted[path], rtol=1e-4, atol=1e-4, err_msg=path)
 
-    def test_compiled_steps_go_where_those_at_once_go(self):
+    def test_compiled_steps_are_those_of_eager_training(self):
         vit = models.ViT(24, 4, 3, 48, 3, 3, 7, key=pl.random.key(1))
         gpt = models.GPT(23, 20, 48, 3, 3, key=pl.random.key(1))
         images, ids = pl.random.normal(pl.random.key(2), (6, 3, 24, 24)), pl.random.randint(pl.random.key(2), (4, 21), 0, 23)

@@ -70,7 +70,7 @@ class Norms(unittest.TestCase):
         if theirs is not None:
             self.compare(nn.spectral_norm(nn.ConvTranspose2d(2, 3, 2, dtype=pl.f64)), theirs, np.random.default_rng(2).normal(size=(2, 2, 4, 5)))
 
-    def test_the_vectors_come_back(self):
+    def test_the_vectors_are_returned(self):
         """Under jit and remat as eagerly, and a loss that does not return the model is an error."""
         layer = nn.spectral_norm(nn.Linear(4, 3, dtype=pl.f64), key=pl.random.key(2))
         layer = nn.load_state(layer, nn.state(layer) | {"parametrizations.weight.original": np.random.default_rng(3).normal(size=(3, 4))})
@@ -130,7 +130,7 @@ class EveryLayer(unittest.TestCase):
         for layer, inputs in all_layers():
             layer = layer.eval()
             expected, gradient = layer(*inputs), pl.grad(lambda layer: layer_transforms_test.total(layer(*inputs)))(layer)
-            for path, _ in pl.tree.leaves_with_paths(gradient):  # of weights, and not of buffers
+            for path, _ in pl.tree.leaves_with_paths(gradient):  # gradients of weights, and not of buffers
                 with self.subTest(type(layer).__name__, path=path):
                     computed = nn.parametrize(layer, path, Counted(path))
                     READS.clear()

@@ -202,7 +202,7 @@ _MODULES = {"alias", "transform", "base", "combine", "lookahead", "factorized", 
             "_adding", "_clipping", "_combining", "_conditionality", "_constraining", "_freezing", "_layouts", "_masking", "_monitoring",
             *(name for name in ("_acprop", "_ademamix", "_adopt", "_cocob", "_complex_valued", "_dadapt_adamw", "_dog", "_galore", "_madgrad",
                                 "_mechanic", "_momo", "_muon", "_privacy", "_prodigy", "_reduce_on_plateau", "_sam", "_schedule_free", "_sophia"))}
-REASONS = {  # of optax's functions that are not compared with it
+REASONS = {  # reasons of optax's functions that are not compared with it
     "add_noise": "draws from another stream: tested by its statistics", "noisy_sgd": "add_noise",
     "differentially_private_aggregate": "draws from another stream", "dpsgd": "differentially_private_aggregate and sgd in a chain",
     "hutchinson_estimator_diag_hessian": "draws from another stream",

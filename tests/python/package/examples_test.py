@@ -23,9 +23,9 @@ class Examples(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(examples, "FOLDER", pathlib.Path(folder)):
             (examples.FOLDER / "scan.md").write_text("## sum\n\n    >>> plait.sum(plait.arange(3))\n    3 : i64[]\n\n## nothing\n")
             problems = "\n".join(examples.problems())
-        self.assertIn("docs/examples/scan.md: sum belongs in docs/examples/reduce.md", problems)
-        self.assertIn("docs/examples/scan.md: plait.nothing is not a function", problems)
-        self.assertIn("plait.std has no example: add `## std` with a doctest to docs/examples/statistics.md", problems)
+        self.assertIn("docs/examples/reductions/scan.md: sum belongs in docs/examples/reductions/reduce.md", problems)
+        self.assertIn("docs/examples/reductions/scan.md: plait.nothing is not a function", problems)
+        self.assertIn("plait.std has no example: add `## std` with a doctest to docs/examples/reductions/statistics.md", problems)
 
     def test_they_give_what_stands_there(self):
         found = examples.read()

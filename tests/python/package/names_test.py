@@ -46,7 +46,7 @@ class Suggestions(unittest.TestCase):
         self.refused(TypeError, "did you mean 'in_axes'?", lambda: plait.vmap(plait.sin, in_axis=1))
         self.refused(TypeError, "did you mean 'axis'?", lambda: plait.softmax(plait.ones(2), axes=1))
         self.refused(TypeError, "did you mean 'has_aux'?", lambda: plait.grad(plait.sin, hasaux=True))
-        with self.assertRaisesRegex(builtins.TypeError, "unexpected keyword argument 'x'"):  # of the user's own function
+        with self.assertRaisesRegex(builtins.TypeError, "unexpected keyword argument 'x'"):  # a keyword of the user's own function
             plait.remat(lambda: plait.ones(()))(x=1)
 
     def test_libraries_of_debian(self):

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -20,6 +21,14 @@ def missing(name):
     with contextlib.redirect_stdout(report):
         count = new_op.check(new_op.operation_of(name))
     return report.getvalue() if count else ""
+
+
+def delete_marks(files):
+    """As one who edits the copies does."""
+    for file in files:
+        copy = new_op.ROOT / file.relative_to(ROOT)
+        lines = copy.read_text(encoding="utf-8").splitlines(keepends=True)
+        copy.write_text("".join(line for line in lines if new_op.MARK not in line), encoding="utf-8")
 
 
 class NewOp(unittest.TestCase):
@@ -42,8 +51,19 @@ class NewOp(unittest.TestCase):
                     self.assertIsNone(new_op.operation_of(name))
                     with contextlib.redirect_stdout(io.StringIO()):
                         new_op.copy_all(new_op.operation_of(like), name)
+                    report = missing(name)
+                    self.assertNotIn("MISSING", report)
+                    self.assertIn("not edited yet", report)
+                    delete_marks(files)
                     self.assertEqual(missing(name), "")
                     self.assertEqual(missing(like), "")
+
+    def test_names_of_a_namespace_are_refused(self):
+        for arguments in (["linalg.svd", "--check"], ["svd2", "--like", "linalg.svd"]):
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors), self.assertRaises(SystemExit), unittest.mock.patch("sys.argv", ["new_op.py", *arguments]):
+                new_op.main()
+            self.assertRegex(errors.getvalue(), r"linalg.svd is not a valid name: .*as in expm1")
 
     def test_an_operation_without_entries_is_told_what_it_lacks(self):
         report = io.StringIO()

@@ -49,7 +49,7 @@ class Pairs(unittest.TestCase):
 
 
 class Numbers(unittest.TestCase):
-    def test_what_is_no_number(self):
+    def test_invalid_numbers(self):
         for given, words in ((2**70, r"1180591620717411303424 has more than 64 bits"), ([1, 2**70], "more than 64 bits"), ("a", "not 'a'"),
                              (np.array([object()]), "not a object"), ([None], "not None"), (["a", 1], "not 'a'")):
             for make in pl.tensor, pl.asarray:

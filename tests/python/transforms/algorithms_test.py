@@ -149,7 +149,7 @@ class Loops(Case):
             return lambda x, y: pl.vmap(pl.vmap(f, in_axes=(0, None)), in_axes=(None, 0))(x, y)
 
         arguments = given((x, y))
-        slopes = 2 * slope / z  # of log |z|^2, with respect to the real part x and to y, with minus the imaginary part
+        slopes = 2 * slope / z  # derivative of log |z|^2, with respect to the real part x and to y, with minus the imaginary part
         far = abs(slopes) < 1e6
         self.assertGreater(far.mean(), 0.9)
         for way in lambda f: f, lambda f: pl.trace(f)(*mapped(pl.zeros_like, arguments)):

@@ -165,8 +165,8 @@ class Items(unittest.TestCase):
                     given = (pl.asarray(f, pl.f64).astype(dtype), pl.asarray(i), pl.asarray(b), TENSORS)
                     with self.subTest(expression=expression, f=f, i=i, b=b, dtype=str(dtype)):
                         with np.errstate(all="ignore"):
-                            at_once, found = outcome(function, *given), outcome(jitted, *given)
-                        self.assertEqual(text_of(found), text_of(at_once))
+                            eager, found = outcome(function, *given), outcome(jitted, *given)
+                        self.assertEqual(text_of(found), text_of(eager))
 
     def test_they_are_constant_to_derivatives(self):
         def f(x, y):

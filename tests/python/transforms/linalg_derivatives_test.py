@@ -17,7 +17,7 @@ jax.config.update("jax_enable_x64", True)
 
 RANDOM = np.random.default_rng(3)
 STEP = 1e-5
-ACCURACY = 2e-6  # of difference quotients, relative to the value
+ACCURACY = 2e-6  # accuracy of difference quotients, relative to the value
 SQUARES = [(3, 3), (1, 1), (2, 3, 3), (2, 2, 3, 3), (2, 0, 3, 3), (0, 0)]
 WITH_JAX = [(2, 3, 3), (5, 3), (3, 5)]  # compiled by JAX for each shape
 MATRICES = [*SQUARES, (5, 3), (3, 5), (2, 5, 3), (2, 2, 3, 5), (3, 1), (1, 3), (0, 3), (2, 3, 0)]

@@ -798,7 +798,7 @@ class Errors(unittest.TestCase):
 
         self.expect("def f(x):\n    match x:\n        case 1:\n            return x\n    return -x\n", pl.ValueError, "has no value", "<wrong>:3")
 
-    def test_what_is_no_function(self):
+    def test_other_objects_are_refused(self):
         for given in 3, pl.jit(lambda x: x), print:
             with self.assertRaisesRegex(pl.TypeError, "script: expected a function, not a"):
                 pl.script(given)

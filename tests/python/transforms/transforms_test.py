@@ -150,7 +150,7 @@ class Functions(unittest.TestCase):
             self.assertEqual(f(2.0).item(), 8)
             self.assertEqual(pl.grad(f)(2.0).item(), 60)
             self.assertEqual(pl.jvp(f, (2.0,), (1.0,))[1].item(), 60)
-            self.assertEqual(pl.grad(pl.grad(f))(2.0).item(), 60)  # of 15 x²
+            self.assertEqual(pl.grad(pl.grad(f))(2.0).item(), 60)  # derivatives of 15 x²
             self.assertEqual(pl.grad(lambda x: f(x * x))(2.0).item(), 960)
 
     def test_against_jax(self):

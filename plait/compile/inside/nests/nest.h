@@ -65,7 +65,7 @@ struct NestResult {
 };
 
 struct Nest {
-  std::vector<DType> parameters;  // of the arrays that are read
+  std::vector<DType> parameters;  // dtypes of the arrays that are read
   // The loops around the columns, outermost first. Those from `grouped` on are within a group, over
   // which results are accumulated; without accumulation there are none.
   std::vector<Dim> outer;

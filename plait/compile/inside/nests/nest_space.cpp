@@ -29,7 +29,7 @@ std::optional<NestSpace> NestSpace::of(const Region& region) {
 
 // Finds where rows end and columns begin, and where groups do. False if reductions disagree.
 bool NestSpace::take_reductions(const Region& region) {
-  std::vector<Reduced> of_rows;  // of values without columns
+  std::vector<Reduced> of_rows;  // values without columns
   for (const uint32_t member : region.members) {
     const Instruction instruction = region.roles.function().instruction(member);
     if (region.roles.of(instruction) != Role::reduction) continue;

@@ -167,8 +167,33 @@ NestValue NestValues::known_number(const Instruction& instruction, const PlaceMa
       return {.kind = NestValue::Kind::size,
               .dtype = dtype,
               .size = instruction.attributes_as<ir::SizeAttributes>().value};
-    default: return {.kind = NestValue::Kind::index, .dtype = dtype, .place = map[0]};
+    case ir::Structure::machine:
+    case ir::Structure::as_size:
+    case ir::Structure::refine:
+    case ir::Structure::size_guard:
+    case ir::Structure::guard:
+    case ir::Structure::vary:
+    case ir::Structure::tuple:
+    case ir::Structure::element:
+    case ir::Structure::pack:
+    case ir::Structure::unpack:
+    case ir::Structure::absent:
+    case ir::Structure::present:
+    case ir::Structure::is_present:
+    case ir::Structure::unwrap:
+    case ir::Structure::call:
+    case ir::Structure::fused:
+    case ir::Structure::cond:
+    case ir::Structure::switch_:
+    case ir::Structure::while_:
+    case ir::Structure::scan:
+    case ir::Structure::unwind:
+    case ir::Structure::pull:
+    case ir::Structure::remat:
+    case ir::Structure::custom_vjp:
+    case ir::Structure::custom_jvp: break;
   }
+  return {.kind = NestValue::Kind::index, .dtype = dtype, .place = map[0]};
 }
 
 NestValue NestValues::loaded(ValueId value, const PlaceMap& map) {

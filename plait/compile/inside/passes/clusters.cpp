@@ -286,10 +286,10 @@ class Clustering {
   const ir::Function& function_;
   const Roles roles_;
   const std::vector<std::vector<uint32_t>> orders_;
-  std::vector<uint32_t> group_of_;  // of each instruction
+  std::vector<uint32_t> group_of_;  // the group of each instruction
   std::vector<Group> groups_;
   std::vector<uint32_t> reach_;               // the last member of groups that began by then
-  std::vector<std::vector<uint32_t>> users_;  // of each value
+  std::vector<std::vector<uint32_t>> users_;  // users of each value
   std::vector<bool> is_result_;
   mutable std::vector<bool> seen_;
 };

@@ -43,8 +43,30 @@ class Inliner {
       case Structure::remat:
       case Structure::custom_vjp:
       case Structure::custom_jvp: return true;
-      default: return false;
+      case Structure::machine:
+      case Structure::literal:
+      case Structure::size:
+      case Structure::as_size:
+      case Structure::refine:
+      case Structure::size_guard:
+      case Structure::guard:
+      case Structure::vary:
+      case Structure::tuple:
+      case Structure::element:
+      case Structure::pack:
+      case Structure::unpack:
+      case Structure::absent:
+      case Structure::present:
+      case Structure::is_present:
+      case Structure::unwrap:
+      case Structure::fused:
+      case Structure::cond:
+      case Structure::switch_:
+      case Structure::while_:
+      case Structure::scan:
+      case Structure::unwind: break;
     }
+    return false;
   }
 
   // A remat stays a call; otherwise its recomputed values would be merged with the stored ones.

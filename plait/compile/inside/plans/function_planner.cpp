@@ -86,8 +86,24 @@ void FunctionPlanner::add(PlannedBody& body, const Instruction& instruction) {
     case Structure::while_: return add_while(instruction, body, writer_, callees);
     case Structure::scan: return add_scan(instruction, body, writer_, signature(), callees);
     case Structure::unwind: return add_unwind(instruction, body, writer_, signature(), callees);
-    default: return add_single_step(instruction, body, writer_, parts_);
+    case Structure::machine:
+    case Structure::literal:
+    case Structure::size:
+    case Structure::as_size:
+    case Structure::refine:
+    case Structure::size_guard:
+    case Structure::guard:
+    case Structure::vary:
+    case Structure::tuple:
+    case Structure::element:
+    case Structure::pack:
+    case Structure::unpack:
+    case Structure::absent:
+    case Structure::present:
+    case Structure::is_present:
+    case Structure::unwrap: break;
   }
+  return add_single_step(instruction, body, writer_, parts_);
 }
 
 // Inlines the callee's steps, or calls it if there would be too many.

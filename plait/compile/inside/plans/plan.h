@@ -38,7 +38,7 @@ struct PlannedKernel {
   // The product with which the loops are fused, as its epilogue.
   struct Product {
     uint32_t a, b;           // operands; b may have to be rounded
-    uint32_t parameter;      // of the nest: the product
+    uint32_t parameter;      // the nest's parameter that is the product
     bool is_result = false;  // it is also the last result
     DType dtype;
   };

@@ -63,8 +63,20 @@ Step::Kind kind_of(const Instruction& instruction, const PlannedBody& body,
     case Structure::present: return PresentStep{};
     case Structure::is_present: return IsPresentStep{};
     case Structure::unwrap: return UnwrapStep{};
-    default: return kind_of_primitive(instruction, body, std::move(new_sizes));
+    case Structure::machine:
+    case Structure::call:
+    case Structure::fused:
+    case Structure::cond:
+    case Structure::switch_:
+    case Structure::while_:
+    case Structure::scan:
+    case Structure::unwind:
+    case Structure::pull:
+    case Structure::remat:
+    case Structure::custom_vjp:
+    case Structure::custom_jvp: break;
   }
+  return kind_of_primitive(instruction, body, std::move(new_sizes));
 }
 
 }  // namespace

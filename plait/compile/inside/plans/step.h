@@ -24,8 +24,8 @@ struct KernelStep {
   static constexpr std::string_view kName = "kernel";
   uint32_t kernel = 0;                 // in Plan::kernels
   std::vector<ir::Type> results = {};  // their types
-  std::vector<Dim> sizes = {};         // of Nest::sizes()
-  std::vector<Dim> outer = {};         // of Nest::outer
+  std::vector<Dim> sizes = {};         // sizes of Nest::sizes()
+  std::vector<Dim> outer = {};         // extents of Nest::outer
   Dim columns = 1;
   std::vector<Dim> function_sizes = {};  // size arguments of the kernel's function
 };

@@ -5,7 +5,7 @@
 
 #include "plait/compile/inside/plans/free_ranges.h"
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait::compile {
 namespace {
@@ -132,8 +132,9 @@ std::vector<ArrayType> numbers_of(std::span<const ir::Type> types, std::span<con
     if (!type.is_array()) continue;
     array.dtype = type.dtype();
     for (const Dim dim : type.shape()) {
-      const bool is_born = std::ranges::find_if(new_sizes, is_same_as(dim)) != new_sizes.end();
-      array.sizes.push_back(is_born ? -1 : number(dim, sizes));
+      const bool is_data_dependent =
+          std::ranges::find_if(new_sizes, is_same_as(dim)) != new_sizes.end();
+      array.sizes.push_back(is_data_dependent ? -1 : number(dim, sizes));
     }
   }
   return bound;

@@ -14,8 +14,8 @@ namespace plait::compile {
 
 // The sizes of a step that computes arrays, as numbers.
 struct BoundStep {
-  std::vector<ArrayType> types = {};  // of the results
-  ir::Attributes attributes = {};     // of an operation
+  std::vector<ArrayType> types = {};  // types of the results
+  ir::Attributes attributes = {};     // attributes of an operation
   KernelSizes kernel = {};
 };
 BoundStep bound_step(const KernelStep& step, const SymbolMap<int64_t>& sizes);
@@ -28,7 +28,7 @@ struct BoundFunction {
   SymbolMap<int64_t> named;
   // Empty for a step with data-dependent sizes, and for one that computes no arrays.
   std::vector<std::optional<BoundStep>> steps;
-  std::vector<int64_t> offsets;  // of each register, in bytes; -1 if it is not in the frame
+  std::vector<int64_t> offsets;  // offsets of each register, in bytes; -1 if it is not in the frame
   int64_t frame_bytes = 0;
 };
 BoundFunction bound_function(const PlannedFunction& function,

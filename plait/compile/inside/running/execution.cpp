@@ -182,7 +182,7 @@ class Execution {
   PlanMemory memory_;
   CallStack calls_;
   TensorMachine machine_;
-  ExecutionResults results_;  // of the function that has left
+  ExecutionResults results_;  // results of the function that has left
   size_t passed_guards_ = 0;
 };
 

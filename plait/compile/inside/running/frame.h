@@ -59,7 +59,7 @@ class Frame {
   uint32_t next = 0;  // the number of the step that runs
   std::vector<int64_t> counters;
   FrameMemory memory;
-  std::shared_ptr<WorkMemory> work = {};  // of the entry
+  std::shared_ptr<WorkMemory> work = {};  // memory of the entry
 
  private:
   std::shared_ptr<const BoundFunction> bound_;

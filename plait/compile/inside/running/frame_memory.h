@@ -31,7 +31,7 @@ class FrameMemory {
  private:
   Array guarded_place(Register r, DType dtype, Layout layout);
 
-  const std::vector<int64_t>& offsets_;  // of the bound function
+  const std::vector<int64_t>& offsets_;  // offsets of the bound function
   const ArenaOptions options_;
   Buffer block_;
   std::vector<GuardedBlock> guarded_;  // one a register

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait::compile {
 namespace {

@@ -21,7 +21,7 @@ class GuardedBlock {
 
  private:
   Buffer buffer_;
-  std::byte* first_ = nullptr;  // of the pages
+  std::byte* first_ = nullptr;  // the first page
   std::byte* end_ = nullptr;    // the inaccessible page
   int64_t bytes_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/inside/primitives.h"
@@ -98,7 +98,7 @@ class KernelRun {
     if (product_ != nullptr) return run_fused_with_product();
     if (!accumulates()) return run_rows();
     if (rows() * sizes_.columns == 0) return run_empty();
-    groups_ == 1 ? run_in_parts() : run_groups();
+    groups_ == 1 ? run_chunks() : run_groups();
   }
 
  private:
@@ -252,7 +252,7 @@ class KernelRun {
   }
 
   // Each part accumulates in its own memory; the parts are combined in order.
-  void run_in_parts() {
+  void run_chunks() {
     const bool cuts_columns = rows() == 1 && nest_.may_cut_columns();
     const int64_t items = cuts_columns ? quotient_up(sizes_.columns, kAlign) : rows();
     const int64_t parts = std::clamp<int64_t>(work() / kGrain, 1, std::min(items, kMostParts));

@@ -13,7 +13,7 @@ namespace plait::compile {
 
 // The sizes of one call.
 struct KernelSizes {
-  std::vector<int64_t> values;  // of Nest::sizes()
+  std::vector<int64_t> values;  // values of Nest::sizes()
   std::vector<int64_t> outer;
   int64_t columns = 1;
 };

@@ -33,7 +33,7 @@ class PlanMemory final : public BufferSource {
   const ArenaOptions options_;
   std::shared_ptr<WorkMemory> work_;
   std::mutex mutex_;
-  std::vector<GuardedBlock> blocks_;  // of this step
+  std::vector<GuardedBlock> blocks_;  // blocks of this step
 };
 
 }  // namespace plait::compile

@@ -1,6 +1,6 @@
 #include "plait/compile/inside/running/work_memory.h"
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait::compile {
 

@@ -47,7 +47,7 @@ double slope_by_series(double a, double log_x, double x) {
 // - a - …))), evaluated with Steed's method, which adds the change of each further level.
 double slope_by_fraction(double a, double log_x, double x) {
   Slope divisor{x + 1 - a, -1};
-  Slope ratio = Slope{1, 0} / divisor;  // of a level's denominator to the next one
+  Slope ratio = Slope{1, 0} / divisor;  // ratio of a level's denominator to the next one
   Slope change = ratio, sum = ratio;
   for (double n = 1; n < 10000; ++n) {
     const Slope numerator{n * (a - n), n};

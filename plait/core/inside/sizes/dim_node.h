@@ -15,11 +15,11 @@ namespace plait {
 
 enum class DimKind : uint8_t {
   symbol,
-  product,    // of two or more atoms, sorted, repeated for powers
-  sum,        // of terms, sorted
-  floor_div,  // of two
-  mod,        // of two; only in shown(), since canonical forms expand remainders
-  max,        // of two or more, sorted
+  product,    // product of two or more atoms, sorted, repeated for powers
+  sum,        // sum of terms, sorted
+  floor_div,  // quotient of two, rounded down
+  mod,        // remainder of two; only in shown(), since canonical forms expand remainders
+  max,        // maximum of two or more, sorted
   min,
 };
 
@@ -41,10 +41,10 @@ struct DimNode {
   std::vector<Dim> symbols;    // each symbol in it once, by name
   int64_t parts;               // number of symbols and numbers in it
   int depth;                   // nesting depth of quotients, maxima and minima
-  Interval bounds;             // of its value, for all symbols ≥ 0
+  Interval bounds;             // bounds of its value, for all symbols ≥ 0
   std::string text;
   uint64_t hash;
-  uint64_t table_hash;  // of the operands' addresses
+  uint64_t table_hash;  // hash of the operands' addresses
 
   // The terms of a sum with a - b*(a//b) collected to a % b.
   std::span<const Term> shown() const { return gathered.empty() ? terms : gathered; }
@@ -52,7 +52,7 @@ struct DimNode {
 
 class DimTable {
  public:
-  static const DimNode& node(Dim dim) {  // of a Dim that is not a number
+  static const DimNode& node(Dim dim) {  // the node of a Dim that is not a number
     return *reinterpret_cast<const DimNode*>(dim.word() - 1);
   }
   static Dim symbol(std::string_view name);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait {
 

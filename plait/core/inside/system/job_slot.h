@@ -41,8 +41,8 @@ struct Job {
   int64_t chunks;
   int helpers;                     // maximum number of workers that take part
   bool nests;                      // true if calls inside the body may use other threads
-  LoopContext* context = nullptr;  // of the caller
-  bool flushes_denormals = false;  // of the caller
+  LoopContext* context = nullptr;  // context of the caller
+  bool flushes_denormals = false;  // for the caller
   int slot = -1;                   // index of the slot where it is published
   Job* outer = nullptr;            // the enclosing parallel call of this thread
   FirstFailure failure = {};

@@ -32,7 +32,7 @@ class Emission {
   LLVMValueRef function = nullptr;
   CpuLevel level;
   bool has_fma;
-  unsigned lanes = 1;                   // of the emitted vectors; scalars if 1
+  unsigned lanes = 1;                   // lanes of the emitted vectors; scalars if 1
   std::string_view operation;           // the operation that is being emitted
   std::set<std::string> outside_names;  // external functions that the code calls
 
@@ -83,7 +83,7 @@ Code ascending(Type single, int64_t step);  // 0, step, 2 * step, ...: one per l
 Code add(Code a, Code b);
 Code subtract(Code a, Code b);
 Code multiply(Code a, Code b);
-Code divide(Code a, Code b);                         // of floats
+Code divide(Code a, Code b);                         // for floats
 Code multiply_add(Code a, Code b, Code c);           // a * b + c, fused if the level has that
 Code negative_multiply_add(Code a, Code b, Code c);  // c - a * b
 Code negative(Code a);
@@ -108,7 +108,7 @@ Code is_number(Code a);
 // ---- Conversions.
 
 Code as_bits(Code a, Type single);                  // bit cast
-Code resized(Code a, Type single, bool is_signed);  // of integers
+Code resized(Code a, Type single, bool is_signed);  // for integers
 Code real_of_integer(Code a, Type single, bool is_signed);
 Code resized_real(Code a, Type single);
 Code saturated(Code a, Type single, bool is_signed);

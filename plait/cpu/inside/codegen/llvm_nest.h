@@ -43,7 +43,7 @@ struct Port {
 struct Step {
   Code column = nullptr;
   Code left = nullptr;     // number of remaining columns
-  Code is_full = nullptr;  // whether these fill all lanes; null if always
+  Code is_full = nullptr;  // true if these fill all lanes; null if always
 };
 
 // The mask of the lanes that have a column in a partial step.
@@ -128,7 +128,7 @@ class NestCode {
   std::vector<Code> row_codes_, column_codes_;  // indexed by value
   std::vector<Code> totals_;                    // variables; indexed by value, for reductions
   std::vector<Code> result_totals_;             // variables; indexed by result
-  std::vector<Port> loads_, writes_;            // of the current loop
+  std::vector<Port> loads_, writes_;            // loads and writes of the current loop
   std::vector<uint32_t> load_values_, write_results_;
 };
 

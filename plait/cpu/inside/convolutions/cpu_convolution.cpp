@@ -7,7 +7,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/function_ref.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/convolutions/convolution_shape.h"
 #include "plait/cpu/inside/convolutions/patches.h"

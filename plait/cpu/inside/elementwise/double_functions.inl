@@ -89,7 +89,7 @@ HWY_INLINE V exp_range(V x) { return clamped(x, -110, 90); }
 // x = 2^k m with sqrt(1/2) ≤ m < sqrt(2), for a positive normal x.
 struct Scaled {
   V k, m;
-  hn::Vec<DBits> exponent;  // of 2^k
+  hn::Vec<DBits> exponent;  // exponent of 2^k
 };
 HWY_INLINE Scaled scaled(V x) {
   constexpr uint64_t kOne = 0x3ff0000000000000, kRootOfHalf = 0x3fe6a09e667f3bcd;

@@ -175,7 +175,7 @@ struct Erf {
 
 struct Scaled {
   V k, f;
-  Bits exponent;  // of 2^k
+  Bits exponent;  // exponent of 2^k
 };
 // For a positive normal x.
 HWY_INLINE Scaled scaled(V x) {

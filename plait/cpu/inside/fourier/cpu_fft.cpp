@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/fourier/fourier.h"
 #include "plait/ops/inside/fft/fft_primitives.h"
@@ -54,15 +54,16 @@ void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
   Array result = Array::empty(call.types[0].dtype, sizes);
   const In* in = x.elements<In>().data();
   Out* out = result.writable_elements<Out>().data();
-  const int64_t rows = x.element_count() / in_length, at_once = fourier.rows_at_once();
-  const int64_t groups = quotient_up(rows, at_once);
-  parallel_for(
-      groups, std::max<int64_t>(1, fourier.least_rows() / at_once),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin * at_once; row < std::min(end * at_once, rows); row += at_once) {
-          transform(in + row * in_length, out + row * out_length, std::min(at_once, rows - row));
-        }
-      });
+  const int64_t rows = x.element_count() / in_length, per_batch = fourier.batch_rows();
+  const int64_t groups = quotient_up(rows, per_batch);
+  parallel_for(groups, std::max<int64_t>(1, fourier.least_rows() / per_batch),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin * per_batch; row < std::min(end * per_batch, rows);
+                      row += per_batch) {
+                   transform(in + row * in_length, out + row * out_length,
+                             std::min(per_batch, rows - row));
+                 }
+               });
   call.results[0] = with_last_axis_at(result, axis);
 }
 

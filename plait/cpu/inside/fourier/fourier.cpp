@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "plait/core/hash.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/core/inside/system/recent_cache.h"
 #include "plait/core/numbers/element.h"

@@ -34,11 +34,11 @@ class Fourier {
                          int64_t group, bool inverse, T factor) const;
 
   // The number of rows that one call of transform_rows should transform.
-  int64_t rows_at_once() const {
+  int64_t batch_rows() const {
     if (!whole_ || length_ > kShort) return 1;
-    return std::max<int64_t>(1, kNumbersAtOnce / (length_ * lanes())) * lanes();
+    return std::max<int64_t>(1, kBatchElements / (length_ * lanes())) * lanes();
   }
-  // Transforms `count` ≤ rows_at_once() rows. `from_apart` and `to_apart` are the distances between
+  // Transforms `count` ≤ batch_rows() rows. `from_apart` and `to_apart` are the distances between
   // the beginnings of rows, in elements.
   void transform_rows(const std::complex<T>* from, int64_t from_apart, std::complex<T>* to,
                       int64_t to_apart, int64_t count, bool inverse, T factor) const;
@@ -55,7 +55,7 @@ class Fourier {
   struct Whole;
   struct Split;
   struct Chirp;
-  static constexpr int64_t kShort = 2048, kNumbersAtOnce = 1 << 13;
+  static constexpr int64_t kShort = 2048, kBatchElements = 1 << 13;
 
   int64_t cost() const;
 

@@ -19,8 +19,9 @@ inline constexpr int64_t kFoldBlock = 64;
 template <class T>
 struct FourierPass {
   int64_t radix = 1, count = 1, stride = 1;
-  const T* turns = nullptr;    // twiddle factors for each p and k ≥ 1: real part, imaginary part
-  const T* cosines = nullptr;  // of 2π k / radix for each k, then the sines; for odd radices
+  const T* turns = nullptr;  // twiddle factors for each p and k ≥ 1: real part, imaginary part
+  const T* cosines =
+      nullptr;  // cosines of 2π k / radix for each k, then the sines; for odd radices
 };
 
 // Element j of column c is at[j * step + c * apart].

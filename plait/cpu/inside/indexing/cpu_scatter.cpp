@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 #include "plait/cpu/inside/indexing/indexed_rows.h"
@@ -16,7 +16,7 @@ namespace plait {
 namespace {
 
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
-constexpr int64_t kColumns = 32;     // of a row, worth a thread
+constexpr int64_t kColumns = 32;     // columns of a row, worth a thread
 constexpr int64_t kChunk = 1 << 13;  // points sorted at a time
 constexpr int64_t kMostBuckets = 256;
 // Sorting points into buckets pays from this number of threads on.
@@ -63,7 +63,7 @@ class Scatter {
       return run(loops_.loop, {nullptr, 0, points, 0, inner});
     }
     const bool has_few = x_count_ <= kFewElements && points >= kPointsPerElement * x_count_;
-    if (has_few && combine == Combine::add && is_integer(array_.dtype())) return add_in_parts();
+    if (has_few && combine == Combine::add && is_integer(array_.dtype())) return add_privatized();
     if (inner / kColumns >= thread_count()) {
       return parallel_for(inner, kColumns, [&](int64_t first, int64_t last) {
         run(loops_.loop, {nullptr, 0, points, first, last});
@@ -78,7 +78,7 @@ class Scatter {
  private:
   void run(RowLoop loop, const RowPart& part) const { loop(updates_, part, x_, from_); }
 
-  void add_in_parts() const {
+  void add_privatized() const {
     const int64_t each = quotient_up(updates_.points, kParts);
     std::array<Array, kParts> sums;
     parallel_chunks(kParts, [&](int64_t part) {

@@ -37,7 +37,7 @@ class IndexedRows {
     int64_t* offsets;
   };
   int64_t offset_of(const Run& run, size_t layout) const;
-  bool add_axis(const Run& run, size_t i) const;  // whether an index is out of range
+  bool add_axis(const Run& run, size_t i) const;  // true if an index is out of range
   void forget_outside(const Run& run, size_t i) const;
   [[noreturn]] void refuse(const Run& run, size_t i) const;
   template <class Visit>
@@ -47,9 +47,9 @@ class IndexedRows {
   const Array& x_;
   std::span<const Array> indices_;
   const GatherAttributes& attributes_;
-  Layout batch_;  // of the beginning in x of each point's batch
+  Layout batch_;  // layout of the beginnings in x of each point's batch
   Layout row_;
-  JointLayout joint_;  // of the indices, then of batch_
+  JointLayout joint_;  // layout of the indices, then of batch_
   int64_t count_;
 };
 

@@ -10,7 +10,8 @@ namespace plait {
 
 // The updates of some points, and their targets.
 struct RowUpdates {
-  const int64_t* offsets;  // of each point's row in x, in elements; kNowhere: the update is dropped
+  const int64_t*
+      offsets;  // offsets of each point's row in x, in elements; kNowhere: the update is dropped
   int64_t points;
   int64_t apart;    // distance between the updates of two points, in elements
   JointLayout row;  // in x, then in the updates

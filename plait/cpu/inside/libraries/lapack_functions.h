@@ -14,7 +14,7 @@ using Complex64 = std::complex<double>;
 
 // NOLINTBEGIN(readability-identifier-naming): the library's names.
 extern "C" {
-int openblas_get_parallel();  // whether it has threads of its own
+int openblas_get_parallel();  // true if it has threads of its own
 void openblas_set_num_threads(int count);
 
 void spotrf_(Text uplo, Size n, float* a, Size lda, int* info, size_t);

@@ -10,8 +10,8 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kWork = 1 << 10;  // searches worth a thread
-constexpr int64_t kAtOnce = 8;      // searches that run interleaved
+constexpr int64_t kWork = 1 << 10;   // searches worth a thread
+constexpr int64_t kInterleaved = 8;  // searches that run interleaved
 
 // For each value, the number of row elements before it. All searches take the same steps, so that
 // their memory accesses overlap.
@@ -45,8 +45,8 @@ void search_rows(const Array& sorted, const Array& values, int64_t* places) {
     for (int64_t i = begin; i < end;) {
       const T* row = rows + i / each * length;
       const int64_t row_end = std::min(end, (i / each + 1) * each);
-      for (; i + kAtOnce <= row_end; i += kAtOnce) {
-        count_before<kAtOnce, behind>(row, length, wanted + i, places + i);
+      for (; i + kInterleaved <= row_end; i += kInterleaved) {
+        count_before<kInterleaved, behind>(row, length, wanted + i, places + i);
       }
       for (; i < row_end; ++i) count_before<1, behind>(row, length, wanted + i, places + i);
     }

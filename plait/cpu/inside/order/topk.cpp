@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kLeastRoom = 128;  // so that reductions are rare
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
-constexpr int64_t kPiece = 1 << 17;  // of a long row, elements to a piece that threads share
+constexpr int64_t kPiece =
+    1 << 17;  // elements of a piece of a long row, whose pieces threads share
 
 template <class T, class Item>
 class Candidates {

@@ -13,7 +13,7 @@ struct Products {
   int64_t rows, columns, steps;
   Matrix a, b;
   TargetMatrix out;
-  Sizes sizes;  // of the batch
+  Sizes sizes;  // sizes of the batch
   Sizes a_strides, b_strides, out_strides;
   int64_t count = 1;
 

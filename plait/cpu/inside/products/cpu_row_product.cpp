@@ -3,7 +3,7 @@
 #include <array>
 
 #include "plait/compile/inside/nests/row_product.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
@@ -73,7 +73,7 @@ class TileRows final : public CpuRowProduct {
 // Each matrix of a batch separately, by the library or by Plait's own loops.
 class SingleRows final : public CpuRowProduct {
  public:
-  explicit SingleRows(const Products& products) : products_(products), rows_(rows_at_once()) {
+  explicit SingleRows(const Products& products) : products_(products), rows_(block_rows()) {
     if (!library_has_product(products_.dtype)) return;
     const int64_t last = products_.rows - (blocks_of_one() - 1) * rows_;
     prepared_ = {prepared(rows_), prepared(last)};
@@ -99,7 +99,7 @@ class SingleRows final : public CpuRowProduct {
 
  private:
   // Small enough that results stay in the cache, and that every thread has some rows.
-  int64_t rows_at_once() const {
+  int64_t block_rows() const {
     const int64_t row_bytes = products_.columns * products_.element_size();
     const int64_t most = std::max(kBlockBytes / row_bytes / kRowUnit, int64_t{1}) * kRowUnit;
     const int64_t wanted = quotient_up(planned_thread_count(), products_.count);

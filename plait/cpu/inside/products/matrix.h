@@ -8,7 +8,7 @@ namespace plait {
 
 template <class Byte>
 struct MatrixOf {
-  Byte* data = nullptr;  // of element (0, 0)
+  Byte* data = nullptr;  // address of element (0, 0)
   int64_t rows = 0, columns = 0;
   int64_t row_stride = 0, column_stride = 0;
 

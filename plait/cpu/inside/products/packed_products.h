@@ -35,7 +35,7 @@ class PackedProducts {
   const DType dtype_, b_dtype_;
   const Matrix a_;
   const Matrix b_;
-  int64_t rows_ = 0;  // of every block but the last
+  int64_t rows_ = 0;  // rows of every block but the last
   std::shared_ptr<PackedLibraryProduct> product_;
   Buffer packed_;
 };

@@ -7,7 +7,7 @@ namespace plait {
 
 struct ProductGrid {
   int64_t row_blocks = 1, column_blocks = 1;
-  int64_t rows = 0, columns = 0;  // of all blocks but the last ones
+  int64_t rows = 0, columns = 0;  // rows and columns of all blocks but the last ones
 
   int64_t blocks() const { return row_blocks * column_blocks; }
 };

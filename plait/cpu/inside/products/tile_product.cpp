@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
 
@@ -25,7 +25,7 @@ TileProduct::TileProduct(const Matrix& a, const Matrix& b, DType b_dtype)
       b_(b),
       panel_bytes_(quotient_up(a.columns, kTilePanel) * 2 * kTileBytes),
       panels_{b.columns, kTilePanel},
-      rows_(rows_at_once()),
+      rows_(block_rows()),
       packed_b_(Buffer::allocate_work(panels_.count() * panel_bytes_)) {
   parallel_for(panels_.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -37,7 +37,7 @@ TileProduct::TileProduct(const Matrix& a, const Matrix& b, DType b_dtype)
 }
 
 // Every thread gets equally many blocks.
-TileProduct::Blocks TileProduct::rows_at_once() const {
+TileProduct::Blocks TileProduct::block_rows() const {
   const int64_t most = std::max(kPackedBytes / panel_bytes_, int64_t{1}) * kTilePanel;
   const int64_t threads = planned_thread_count();
   const int64_t blocks = quotient_up(quotient_up(a_.rows, most), threads) * threads;

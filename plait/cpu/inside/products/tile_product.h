@@ -36,11 +36,11 @@ class TileProduct {
     int64_t count() const;
     int64_t size_of(int64_t i) const;
   };
-  Blocks rows_at_once() const;
+  Blocks block_rows() const;
 
   const Matrix a_, b_;
   const int64_t panel_bytes_;  // packed
-  const Blocks panels_;        // of b's columns
+  const Blocks panels_;        // panels of b's columns
   const Blocks rows_;
   const Buffer packed_b_;
 };

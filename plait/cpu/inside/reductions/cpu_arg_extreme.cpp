@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/reductions/reduce_kernels.h"
 #include "plait/tensor/memory/buffer.h"
@@ -21,7 +21,7 @@ using cpu::ReduceKernel;
 constexpr int64_t kRow = 1 << 12;          // elements of a row per call of a kernel
 constexpr int64_t kMostRows = 256;         // per block
 constexpr int64_t kBelow = 64;             // rows that are added to columns together
-constexpr int64_t kColumnBytes = 1 << 14;  // of the totals of columns, which stay in the
+constexpr int64_t kColumnBytes = 1 << 14;  // bytes of the totals of columns, which stay in the
                                            // first-level cache
 constexpr int64_t kFolded = 512;           // least number of columns if rows are contiguous
 constexpr int64_t kUnits = 16;             // units that are added to one total sequentially

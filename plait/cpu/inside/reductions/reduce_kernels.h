@@ -15,8 +15,8 @@ namespace plait::cpu {
 struct ReduceKernel {
   ir::Reduction reduction;
   Reduced reduced;
-  DType dtype;                       // of the elements in memory
-  int64_t element_size, total_size;  // of an element in memory, and of a total
+  DType dtype;                       // dtype of the elements in memory
+  int64_t element_size, total_size;  // bytes of an element in memory, and of a total
 
   // Sets totals to the neutral element.
   void (*clear)(std::byte* totals, int64_t count) = nullptr;

@@ -212,7 +212,8 @@ int64_t normalized_vectors(const uint8_t* row, int64_t step, int64_t count, cons
   const auto indices = in_all_blocks(spread(step));
   const auto scales = hn::Set(floats, scale), means = hn::Set(floats, mean);
   const auto factors = hn::Set(floats, factor);
-  const int64_t lowest = step > 0 ? 0 : 3 * step;  // of four bytes, from the first one
+  const int64_t lowest =
+      step > 0 ? 0 : 3 * step;  // offset of the lowest of four bytes from the first one
   const int64_t reach = std::max(lowest, (kBlocks - 1) * 4 * step + lowest) + 16;
   int64_t i = 0;
   for (; i + 4 * kBlocks <= count && row + i * step + reach <= end; i += 4 * kBlocks) {

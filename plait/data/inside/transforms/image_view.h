@@ -15,7 +15,7 @@ namespace plait::data {
 struct ImageView {
   Array array;
   Sizes leading;                 // sizes before the channels
-  std::vector<int64_t> offsets;  // of each image, in elements from the array's data
+  std::vector<int64_t> offsets;  // offsets of each image, in elements from the array's data
   int64_t channels, height, width;
   int64_t channel_stride, row_stride, column_stride;
 

@@ -1,4 +1,4 @@
-// Resized images, of any view: only the pixels of the view are read.
+// Resizes strided image views; only the pixels of the view are read.
 #pragma once
 
 #include "plait/data/inside/transforms/image_view.h"

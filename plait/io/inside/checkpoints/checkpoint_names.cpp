@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kWholeEnding = ".safetensors";
 constexpr std::string_view kIndexNameEnding = ".safetensors.index.json";
-constexpr std::string_view kUnfinishedEnding = ".part";  // of OutputFile
+constexpr std::string_view kUnfinishedEnding = ".part";  // ending of unfinished files of OutputFile
 
 std::string begin_of_name(int64_t step) { return fmt::format("step-{:010d}", step); }
 

@@ -16,13 +16,14 @@ std::map<int64_t, Metrics> KnownCheckpoints::steps() {
   const std::map<int64_t, std::string> paths = checkpoint_paths(folder_);
   std::map<int64_t, Metrics> found;
   for (const auto& [step, path] : paths) {
-    if (const auto& metrics = look_at(step, path)) found.emplace(step, *metrics);
+    if (const auto& metrics = read_metrics(step, path)) found.emplace(step, *metrics);
   }
   std::erase_if(known_, [&](const auto& each) { return !paths.contains(each.first); });
   return found;
 }
 
-const std::optional<Metrics>& KnownCheckpoints::look_at(int64_t step, const std::string& path) {
+const std::optional<Metrics>& KnownCheckpoints::read_metrics(int64_t step,
+                                                             const std::string& path) {
   struct stat status{};
   ::stat(path.c_str(), &status);
   const int64_t written =

@@ -29,7 +29,7 @@ class KnownCheckpoints {
     int64_t size = 0, written = 0;
     std::optional<Metrics> metrics = {};  // nothing if it is damaged
   };
-  const std::optional<Metrics>& look_at(int64_t step, const std::string& path);
+  const std::optional<Metrics>& read_metrics(int64_t step, const std::string& path);
 
   std::string folder_;
   std::map<int64_t, Known> known_;

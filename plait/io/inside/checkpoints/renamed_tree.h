@@ -28,8 +28,9 @@ class RenamedTree {
   std::optional<std::string> new_path(const std::string& old) const;
 
   const CheckpointTree& tree_;
-  std::map<std::string, std::string> olds_;                 // of tensors, by new path
-  std::map<std::string, std::optional<std::string>> news_;  // of tensors and nodes, by old path
+  std::map<std::string, std::string> olds_;  // old paths of tensors, by new path
+  std::map<std::string, std::optional<std::string>>
+      news_;  // new paths of tensors and nodes, by old path
   std::map<std::string, std::string> parts_;
 };
 

@@ -32,7 +32,7 @@ class GgufFile {
   Array array_of(const GgufTensor& tensor) const;
 
   std::string path_;
-  std::shared_ptr<const void> owner_;  // of the bytes; null if they are not owned
+  std::shared_ptr<const void> owner_;  // owner of the bytes; null if they are not owned
   std::span<const std::byte> bytes_;
   GgufHeader header_;
   std::vector<std::string> names_;

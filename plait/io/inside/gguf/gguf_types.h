@@ -17,7 +17,7 @@ using GgufDequantize = void (*)(const uint8_t* block, float* elements);
 struct GgufType {
   uint32_t number;  // in files
   std::string_view name;
-  uint32_t elements, bytes;                   // of a block
+  uint32_t elements, bytes;                   // elements and bytes of a block
   std::optional<DType> dtype = std::nullopt;  // if it is not quantised
   GgufDequantize dequantize = nullptr;        // if it is, and Plait reads it
 

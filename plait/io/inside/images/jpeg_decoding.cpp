@@ -15,7 +15,7 @@ namespace {
 // A scan may add little to many blocks, so a small file could take hours. As many as jpegtran
 // takes.
 constexpr int kMostScans = 100;
-constexpr JDIMENSION kRowsAtOnce = 16;
+constexpr JDIMENSION kRowBatch = 16;
 
 // Freed also when the constructor of its decoder throws.
 struct JpegState : jpeg_decompress_struct {
@@ -153,7 +153,7 @@ bool smooths_blocks(const jpeg_decompress_struct& state) {
   if (!state.do_block_smoothing || !state.progressive_mode || state.coef_bits == nullptr) {
     return false;
   }
-  constexpr int kSmoothed = 10;  // of the coefficients in zigzag order, the first ones
+  constexpr int kSmoothed = 10;  // the first coefficients in zigzag order
   for (int component = 0; component < state.num_components; ++component) {
     const int* unknown_bits = state.coef_bits[component];
     if (std::any_of(unknown_bits + 1, unknown_bits + kSmoothed,
@@ -183,9 +183,9 @@ void read_rows(JpegDecoder& decoder, Array& pixels) {
   const int64_t stride = pixels.layout().strides[0];
   const auto count = static_cast<JDIMENSION>(pixels.sizes()[0]);
   decoder.run([&] {
-    JSAMPROW rows[kRowsAtOnce];
+    JSAMPROW rows[kRowBatch];
     for (JDIMENSION done = 0; done < count;) {
-      const JDIMENSION some = std::min(kRowsAtOnce, count - done);
+      const JDIMENSION some = std::min(kRowBatch, count - done);
       for (JDIMENSION i = 0; i < some; ++i) rows[i] = row + (done + i) * stride;
       done += jpeg_read_scanlines(&decoder.state(), rows, some);
     }

@@ -29,7 +29,7 @@ class AppendFile {
   void remove_torn();
 
   std::string path_;
-  uint64_t size_ = 0;     // of whole records
+  uint64_t size_ = 0;     // size of whole records
   bool is_torn_ = false;  // more bytes follow, because the file could not be shortened
   int descriptor_ = -1;
   int process_;

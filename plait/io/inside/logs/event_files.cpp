@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kEventsMark = "tfevents";
 constexpr std::string_view kEventsBegin = "events.out.tfevents.";
 constexpr std::string_view kRewrittenEvents =
-    ".events.rewritten";                         // of a file before it is renamed
+    ".events.rewritten";                         // ending of a file before it is renamed
 constexpr int64_t kMostSeconds = 9'999'999'999;  // names have ten digits of them
 
 struct KeptRecords {

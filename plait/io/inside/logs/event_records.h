@@ -42,8 +42,8 @@ struct EventContent {
   int64_t step = 0;
   bool is_version = false;
   std::string_view graph = {};        // a GraphDef
-  std::string_view first_value = {};  // of a summary
-  std::string_view first_tag = {};    // of that value
+  std::string_view first_value = {};  // first value of a summary
+  std::string_view first_tag = {};    // first tag of that value
 };
 EventContent read_event(std::span<const std::byte> payload, uint64_t payload_begin);
 

@@ -11,7 +11,9 @@ namespace plait {
 // A bucket has the elements below its limit that are not in an earlier one. NaNs are in none, but
 // count as elements, and the sums are NaN then. Runs of empty buckets are merged.
 struct Histogram {
-  double min = 0, max = 0;  // of the elements that are not NaN; infinite and reversed without any
+  double min = 0,
+         max =
+             0;  // min and max of the elements that are not NaN; infinite and reversed without any
   double count = 0, sum = 0, sum_of_squares = 0;
   std::vector<double> limits = {}, counts = {};
 };

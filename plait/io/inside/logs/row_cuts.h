@@ -13,8 +13,8 @@ namespace plait {
 inline constexpr std::string_view kStepColumn = "step";
 
 struct RowCut {
-  size_t size = 0;                        // of what stays
-  std::optional<int64_t> last_step = {};  // of what stays
+  size_t size = 0;                        // size of what stays
+  std::optional<int64_t> last_step = {};  // last step of what stays
   bool needs_line_end = false;            // after what stays
 };
 

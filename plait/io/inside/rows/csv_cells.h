@@ -18,8 +18,8 @@ struct CsvDialect {
 };
 
 struct CsvCells {
-  std::vector<std::string_view> cells = {};      // of the text, or of `unquoted`
-  std::forward_list<std::string> unquoted = {};  // of cells with quotes inside
+  std::vector<std::string_view> cells = {};      // cells of the text, or of `unquoted`
+  std::forward_list<std::string> unquoted = {};  // texts of cells with quotes inside
   bool is_terminated = false;                    // an end of line follows
   size_t next = 0;                               // where the next row begins
 };

@@ -36,7 +36,7 @@ class SafetensorsFile {
   Array reading(const SafetensorsTensor& tensor, Work work) const;
 
   std::string path_;
-  std::shared_ptr<const void> owner_;  // of the bytes; null if they are not owned
+  std::shared_ptr<const void> owner_;  // owner of the bytes; null if they are not owned
   std::span<const std::byte> bytes_;
   SafetensorsHeader header_;
   std::unordered_map<std::string_view, size_t> places_;  // in the header

@@ -27,7 +27,7 @@ struct SafetensorsTensor {
   // That of the array: c128 and keys are stored as pairs of numbers. Nothing if Plait lacks it.
   std::optional<DType> dtype = std::nullopt;
 
-  Sizes sizes() const;  // of the array
+  Sizes sizes() const;  // sizes of the array
 };
 
 struct SafetensorsHeader {

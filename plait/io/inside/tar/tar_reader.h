@@ -11,7 +11,7 @@ namespace plait {
 
 struct TarMember {
   std::string name = {};
-  size_t begin = 0, size = 0;  // of the content, in the archive
+  size_t begin = 0, size = 0;  // begin and size of the content, in the archive
 };
 
 // Reads the headers, one after another; content is skipped.

@@ -55,8 +55,31 @@ Arguments arguments_of(const NewInstruction& instruction, std::span<const Type> 
       return {{operands.begin() + 1, operands.end()}};
     case Structure::scan: return arguments_of_scan(instruction, operands);
     case Structure::unwind: return arguments_of_unwind(operands, declarations);
-    default: return {{operands.begin(), operands.end()}};
+    case Structure::machine:
+    case Structure::literal:
+    case Structure::size:
+    case Structure::as_size:
+    case Structure::refine:
+    case Structure::size_guard:
+    case Structure::guard:
+    case Structure::vary:
+    case Structure::tuple:
+    case Structure::element:
+    case Structure::pack:
+    case Structure::unpack:
+    case Structure::absent:
+    case Structure::present:
+    case Structure::is_present:
+    case Structure::unwrap:
+    case Structure::call:
+    case Structure::fused:
+    case Structure::while_:
+    case Structure::pull:
+    case Structure::remat:
+    case Structure::custom_vjp:
+    case Structure::custom_jvp: break;
   }
+  return {{operands.begin(), operands.end()}};
 }
 
 // Records the argument's size for each symbol that is a whole dimension of the parameter.

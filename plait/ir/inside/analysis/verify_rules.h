@@ -19,7 +19,7 @@ namespace plait::ir {
 struct Subject {
   std::span<const std::shared_ptr<const Function>> functions;
   std::span<const RecordType> records;
-  Declarations declarations;  // of all functions and records; of two with the same name, the first
+  Declarations declarations;  // all functions and records; of two with the same name, the first
 };
 
 class Findings {

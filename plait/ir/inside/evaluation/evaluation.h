@@ -95,7 +95,7 @@ class Evaluation {
   void take_element(const Instruction& instruction);
   void pack(const Instruction& instruction);
   void unpack();
-  void ask_present();
+  void test_presence();
 
   // evaluation_control.cpp
   bool start(const Instruction& instruction);  // true if it is done

@@ -24,7 +24,7 @@ bool Evaluation::start(const Instruction& instruction) {
     case Structure::present:
       results.push_back(Value::present(std::move(operands_[0])));
       return true;
-    case Structure::is_present: ask_present(); return true;
+    case Structure::is_present: test_presence(); return true;
     case Structure::unwrap: results.push_back(std::move(operands_[0]).unwrapped()); return true;
     case Structure::call:
     case Structure::fused:

@@ -132,7 +132,7 @@ void Evaluation::unpack() {
   results = std::move(operands_[0]).take_fields();
 }
 
-void Evaluation::ask_present() {
+void Evaluation::test_presence() {
   const Value& value = operands_[0];
   if (!value.is_present() && !value.is_absent()) {
     throw TypeError("is_present: the value is not optional");

@@ -173,7 +173,7 @@ class ScanLoop : public Loop {
   int64_t length_ = 0, done_ = 0;
   bool reverse_ = false, begun_ = false;
   std::vector<Value> constants_, carries_, stacked_;
-  std::vector<ArraySizes> slice_sizes_;     // of each stacked result
+  std::vector<ArraySizes> slice_sizes_;     // slice sizes of each stacked result
   std::vector<std::vector<Value>> slices_;  // results so far
 };
 

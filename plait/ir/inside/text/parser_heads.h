@@ -17,7 +17,7 @@ struct FunctionHead {
   std::string name;
   size_t name_position = 0;
   Signature signature;
-  std::vector<std::string> labels;  // of the parameters, as written
+  std::vector<std::string> labels;  // labels of the parameters, as written
   std::vector<size_t> label_positions;
   Location location;
   size_t brace = 0;  // position of the opening brace

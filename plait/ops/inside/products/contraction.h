@@ -16,7 +16,7 @@ constexpr LabelSet set_of(Label label) { return LabelSet{1} << label; }
 
 struct Labelled {
   Tensor x;
-  std::vector<Label> labels;  // of its dimensions, without repetitions
+  std::vector<Label> labels;  // labels of its dimensions, without repetitions
 
   LabelSet set() const;
 };

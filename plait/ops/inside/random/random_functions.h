@@ -54,7 +54,7 @@ struct Drawing {
   Tensor key;
   std::vector<Tensor> parameters;  // in f64
   Shape shape;
-  DType dtype = DType::f32;  // of the result if it is floating
+  DType dtype = DType::f32;  // dtype of the result if it is floating
 
   Drawing(std::string_view function, const Tensor& key, std::initializer_list<Parameter> given,
           const std::optional<Shape>& shape, std::optional<DType> dtype = {});

@@ -77,10 +77,32 @@ std::vector<Tensor> run_recorded(Companion& companion, const TracedInstruction& 
       ir::expect_holds(size.dtype, number);
       return {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
     }
-    default:
-      return run_alone(companion, instruction, recorded, operands, sizes, program,
-                       free_name("step"));
+    case ir::Structure::as_size:
+    case ir::Structure::refine:
+    case ir::Structure::size_guard:
+    case ir::Structure::guard:
+    case ir::Structure::vary:
+    case ir::Structure::tuple:
+    case ir::Structure::element:
+    case ir::Structure::pack:
+    case ir::Structure::unpack:
+    case ir::Structure::absent:
+    case ir::Structure::present:
+    case ir::Structure::is_present:
+    case ir::Structure::unwrap:
+    case ir::Structure::call:
+    case ir::Structure::fused:
+    case ir::Structure::cond:
+    case ir::Structure::switch_:
+    case ir::Structure::while_:
+    case ir::Structure::scan:
+    case ir::Structure::unwind:
+    case ir::Structure::pull:
+    case ir::Structure::remat:
+    case ir::Structure::custom_vjp:
+    case ir::Structure::custom_jvp: break;
   }
+  return run_alone(companion, instruction, recorded, operands, sizes, program, free_name("step"));
 }
 
 bool is_right_for(Companion& companion, const TracedInstruction& instruction,

@@ -57,7 +57,7 @@ class JsonFields {
 };
 
 uint32_t to_uint32(const Json& json, std::string_view place);
-uint32_t to_id(const Json& json, std::string_view place);  // of a token: below 2^31
+uint32_t to_id(const Json& json, std::string_view place);  // id of a token: below 2^31
 
 // The element of a list in messages: "added_tokens[3]".
 std::string element_place(std::string_view list, size_t index);

@@ -47,7 +47,7 @@ class JsonWriter {
 
   std::string out_;
   bool is_pretty_;
-  bool is_first_ = true;      // of the list or object
+  bool is_first_ = true;      // for the list or object
   bool is_after_key_ = true;  // or at the beginning
   int depth_ = 0;
 };

@@ -228,7 +228,7 @@ void Bpe::add_symbols(std::string_view part, std::vector<BpeSymbol>& symbols) co
 
 // Looks through all pairs for each merge: fastest for a few.
 void Bpe::merge_few(std::vector<BpeSymbol>& symbols) const {
-  std::array<MergeTable::Merge, kFew> merges;  // of each symbol with the next one
+  std::array<MergeTable::Merge, kFew> merges;  // merges of each symbol with the next one
   size_t count = symbols.size();
   const auto look_up = [&](size_t i) { return table_.find(symbols[i].id, symbols[i + 1].id); };
   for (size_t i = 0; i + 1 < count; ++i) merges[i] = look_up(i);

@@ -11,9 +11,10 @@ namespace plait::text {
 
 struct BpeOptions {
   std::optional<std::string> unknown = {};  // the token for characters without one
-  std::optional<std::string> prefix = {};   // of symbols that are not at the beginning of a word
-  std::optional<std::string> suffix = {};   // of the last symbol
-  bool fuses_unknown = false;               // several unknown characters are one token
+  std::optional<std::string> prefix =
+      {};  // prefix of symbols that are not at the beginning of a word
+  std::optional<std::string> suffix = {};  // suffix of the last symbol
+  bool fuses_unknown = false;              // several unknown characters are one token
   bool has_byte_tokens = false;   // unknown characters are tokens like <0xE4>, if all exist
   bool ignores_merges = false;    // a word that is a token is that token
   bool has_zero_dropout = false;  // the file says 0 instead of nothing
@@ -60,7 +61,7 @@ class Bpe : public Model {
   std::vector<RankedPair> merges_;  // by rank
   MergeTable table_;
 
-  std::array<std::optional<uint32_t>, 128> ascii_symbols_;  // of single characters
+  std::array<std::optional<uint32_t>, 128> ascii_symbols_;  // ascii symbols of single characters
   std::array<std::optional<uint32_t>, 256> byte_tokens_;    // <0x00> to <0xFF>
   bool has_plain_symbols_ = false;                          // no prefix or suffix
   bool is_split_at_spaces_ = false;  // no token goes on past a "▁" that follows something else

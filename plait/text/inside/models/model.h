@@ -22,7 +22,7 @@ struct BpeSymbol {
 struct BpeCandidate {
   uint32_t rank, position, id;
 };
-// The best way to a place of a word, for Unigram.
+// The best path to a position of a word, for Unigram.
 struct BestPath {
   double score;
   uint32_t begin, id;

@@ -60,7 +60,7 @@ ModelPointer Unigram::read(JsonFields& fields, bool keeps_scores) {
                                    fields.boolean_or("byte_fallback", false));
 }
 
-// Viterbi's algorithm: the best way to each place extends the best way to an earlier one.
+// Viterbi's algorithm: the best path to each position extends the best path to an earlier one.
 void Unigram::find_paths(std::string_view word, std::vector<BestPath>& paths) const {
   paths.assign(word.size() + 1, {.score = 0, .begin = 0, .id = 0, .is_reached = false});
   for (size_t begin = 0; begin < word.size();) {

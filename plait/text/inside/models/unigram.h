@@ -1,4 +1,5 @@
-// Unigram: of all ways to divide a word into tokens, the most likely one, as SentencePiece does it.
+// Unigram: of all segmentations of a word into tokens, the most likely one, as SentencePiece does
+// it.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@ namespace plait::text {
 
 struct WordPieceOptions {
   std::string unknown = "[UNK]";
-  std::string prefix = "##";    // of tokens that are not at the beginning of a word
+  std::string prefix = "##";    // prefix of tokens that are not at the beginning of a word
   uint32_t longest_word = 100;  // characters; a longer one is unknown
 };
 

@@ -18,7 +18,7 @@ class RegexReader {
   bool next_is(std::string_view symbol) const { return pattern_.substr(at_).starts_with(symbol); }
   bool accept(std::string_view symbol);
   char32_t character();  // the next one, whatever it is
-  void skip_name();      // of a group, to after the >
+  void skip_name();      // for a group, to after the >
 
   // \b, \A and so on.
   std::optional<Assertion> accept_assertion();

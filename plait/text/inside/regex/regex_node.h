@@ -36,9 +36,9 @@ struct RegexNode {
   RegexKind kind = RegexKind::sequence;
   std::vector<RegexNode> children = {};
   CharacterSet set = {};
-  uint32_t least = 0, most = 0;  // of a repeat
+  uint32_t least = 0, most = 0;  // least and most of a repeat
   Greed greed = Greed::greedy;
-  bool is_behind = false, is_negative = false;  // of a look
+  bool is_behind = false, is_negative = false;  // for a lookaround
   Assertion assertion = Assertion::line_begin;
 };
 

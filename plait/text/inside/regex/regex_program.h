@@ -28,8 +28,8 @@ enum class RegexOp : uint8_t {
 
 struct RegexInstruction {
   RegexOp op;
-  bool is_negative = false;  // of a look
-  uint32_t a = 0, b = 0;     // b is the number of characters to step back first, of a look
+  bool is_negative = false;  // for a lookaround
+  uint32_t a = 0, b = 0;     // b is the number of characters to step back first, of a lookaround
 };
 
 // The bytes with which a match may begin.

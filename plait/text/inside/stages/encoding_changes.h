@@ -35,7 +35,7 @@ void set_type_ids(Encoding& encoding, uint32_t type_id);
 // Says that all tokens are of this text.
 void set_sequence(Encoding& encoding, uint32_t number);
 
-// Appends the tokens of another encoding. What overflows is combined in all ways.
+// Appends the tokens of another encoding. Of what overflows it appends all combinations.
 void append(Encoding& encoding, const Encoding& other);
 
 // Cuts the encoding into pieces of at most `length` tokens that overlap by `stride`; the first one

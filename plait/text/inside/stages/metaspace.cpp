@@ -96,7 +96,7 @@ MetaspaceOptions MetaspaceOptions::read(JsonFields& fields) {
     }
     options.prepend = static_cast<PrependScheme>(i);
   }
-  if (fields.optional_boolean("add_prefix_space") == false) {  // of old files
+  if (fields.optional_boolean("add_prefix_space") == false) {  // in old files
     if (fields.find("prepend_scheme") != nullptr && options.prepend != PrependScheme::never) {
       fields.fail("add_prefix_space", "it is false, but prepend_scheme is not \"never\"");
     }

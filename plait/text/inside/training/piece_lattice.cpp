@@ -68,8 +68,8 @@ Lattice::Lattice(std::string_view word, const PieceTable& table)
   }
 }
 
-// The forward-backward algorithm: the probability of a node is that of all ways to its beginning,
-// times its own, times that of all ways from its end.
+// The forward-backward algorithm: the probability of a node is that of all paths into it, times
+// its own, times that of all paths out of it.
 void Lattice::add_expected(double count, std::vector<double>& expected) const {
   std::vector<double> before(size_ + 1, 0), after(size_ + 1, 0);
   for (uint32_t at = 1; at <= size_; ++at) {
@@ -88,44 +88,44 @@ void Lattice::add_expected(double count, std::vector<double>& expected) const {
   }
 }
 
-std::vector<Lattice::Way> Lattice::best_ways() const {
-  std::vector<Way> ways(nodes_.size());
+std::vector<Lattice::Path> Lattice::best_paths() const {
+  std::vector<Path> paths(nodes_.size());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
-    Way& way = ways[i];
-    way = {node.score, kNone};
+    Path& path = paths[i];
+    path = {node.score, kNone};
     for (const uint32_t before : ending_[node.begin]) {
-      const double score = ways[before].score + node.score;
-      if (way.before == kNone || score > way.score) way = {score, before};
+      const double score = paths[before].score + node.score;
+      if (path.before == kNone || score > path.score) path = {score, before};
     }
   }
-  return ways;
+  return paths;
 }
 
 std::vector<uint32_t> Lattice::best() const {
-  const std::vector<Way> ways = best_ways();
+  const std::vector<Path> paths = best_paths();
   uint32_t last = kNone;
   for (const uint32_t i : ending_[size_]) {
-    if (last == kNone || ways[i].score > ways[last].score) last = i;
+    if (last == kNone || paths[i].score > paths[last].score) last = i;
   }
   std::vector<uint32_t> ids;
-  for (; last != kNone; last = ways[last].before) ids.push_back(nodes_[last].id);
+  for (; last != kNone; last = paths[last].before) ids.push_back(nodes_[last].id);
   return {ids.rbegin(), ids.rend()};
 }
 
-// A search from the end, the most likely way first: what is left of a way counts with its best
-// score.
+// A* from the end; the heuristic is the best forward score.
 std::vector<std::vector<uint32_t>> Lattice::two_best() const {
   struct Partial {
     double best, score;  // with the best beginning; of the nodes so far
     std::vector<uint32_t> nodes;
     bool operator<(const Partial& other) const { return best < other.best; }
   };
-  const std::vector<Way> ways = best_ways();
+  const std::vector<Path> paths = best_paths();
   std::priority_queue<Partial> partials;
   const auto extend = [&](const Partial& partial, uint32_t end) {
     for (const uint32_t i : ending_[end]) {
-      Partial longer{ways[i].score + partial.score, nodes_[i].score + partial.score, partial.nodes};
+      Partial longer{paths[i].score + partial.score, nodes_[i].score + partial.score,
+                     partial.nodes};
       longer.nodes.push_back(i);
       partials.push(std::move(longer));
     }

@@ -1,4 +1,4 @@
-// All ways to divide a word into tokens of a Unigram model, with their probabilities.
+// All segmentations of a word into tokens of a Unigram model, with their probabilities.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class Lattice {
 
   // Adds to `expected` how often each piece is expected in `count` of these words.
   void add_expected(double count, std::vector<double>& expected) const;
-  // The ids of the most likely way.
+  // The ids of the best segmentation.
   std::vector<uint32_t> best() const;
-  // The most likely way and the next one, if there are two.
+  // The 2-best segmentations; one if there is no other.
   std::vector<std::vector<uint32_t>> two_best() const;
 
  private:
@@ -37,14 +37,14 @@ class Lattice {
     uint32_t begin, end, id;
     double score;
   };
-  // The best way to the end of a node.
-  struct Way {
+  // The best path through a node.
+  struct Path {
     double score;
     uint32_t before;  // the node; kNone at the beginning
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  std::vector<Way> best_ways() const;
+  std::vector<Path> best_paths() const;
 
   uint32_t size_;
   std::vector<Node> nodes_;                    // by their beginnings

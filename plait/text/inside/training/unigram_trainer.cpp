@@ -130,8 +130,8 @@ class UnigramTrainer {
 
   // How the words are divided now, and how each piece is divided without itself.
   struct Usage {
-    std::vector<double> frequency;  // of each piece in the words
-    std::vector<double> words;      // of the words that it is in, once for each time
+    std::vector<double> frequency;  // frequency of each piece in the words
+    std::vector<double> words;      // frequencies of the words that it is in, once for each time
     double all_words = 0;
   };
   Usage usage_of(const PieceTable& table) const {

@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kBits = 32;  // of a mask; the last bit represents all further ones
+constexpr size_t kBits = 32;  // bits of a mask; the last bit represents all further ones
 
 bool has_bit(uint32_t mask, size_t i) { return (mask >> std::min(i, kBits - 1) & 1) != 0; }
 

@@ -40,7 +40,7 @@ class Recording {
   struct Entry {
     const ir::Primitive* primitive;  // null: has `backward` or `recording`, or is the identity
     ir::Attributes attributes;
-    Location location;  // of the node, if known
+    Location location;  // location of the node, if known
     LevelSet levels;
     std::vector<Source> sources;
     std::vector<Tensor> constants;  // operands that are constants

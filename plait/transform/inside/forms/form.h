@@ -1,6 +1,8 @@
 // The structural instructions: how each of them runs on tensors, how a trace records it, and how it
-// runs for many samples. All that one of them does is in one file of these folders; forms.cpp lists
-// them. A form whose operands are followed gives its results their derivatives (`follow_custom`).
+// runs for many samples. The files *_form.cpp and *_forms.cpp of these folders define the forms,
+// those of one kind together; the longer algorithms behind them are in the files beside. forms.cpp
+// lists them. A form whose operands are followed gives its results their derivatives
+// (`follow_custom`).
 #pragma once
 
 #include <span>
@@ -21,7 +23,8 @@ struct OnTensors {
   const ir::Instruction& instruction;
   std::span<const Tensor> operands;
   const SymbolMap<Dim>& sizes;
-  TensorRun* run = nullptr;  // of its function. Null if it runs alone; then it has no callees
+  TensorRun* run =
+      nullptr;  // the run of its function. Null if it runs alone; then it has no callees
 };
 struct OnSamples {
   const ir::Instruction& instruction;

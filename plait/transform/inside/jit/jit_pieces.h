@@ -41,7 +41,7 @@ class Pieces {
 
 struct InPieces {
   std::string name;
-  std::span<const ir::Type> types;  // of the leaves
+  std::span<const ir::Type> types;  // types of the leaves
   const JitArguments& leaves;
   std::span<const SizeFact> facts;  // promised facts
   HostFunction host;

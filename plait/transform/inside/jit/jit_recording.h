@@ -19,10 +19,10 @@ namespace plait::jits {
 struct Record {
   ir::Program program;
   std::vector<Tensor> hidden;  // arguments that the caller does not pass: captures
-  std::vector<bool> outcomes;  // of the guards, in order
+  std::vector<bool> outcomes;  // outcomes of the guards, in order
   std::vector<Location> places;
   std::shared_ptr<const std::any> result;
-  std::vector<size_t> empty_leaves;  // of the result: the program does not return them
+  std::vector<size_t> empty_leaves;  // empty leaves of the result: the program does not return them
   JitExecutable run;
 
   Outcome outcome_of(std::vector<Tensor> results) const;
@@ -31,7 +31,7 @@ struct Record {
 
 struct Recording {
   std::shared_ptr<Record> record;  // null if it must not be reused: the host code has read numbers
-  Outcome outcome;                 // of this call, without derivatives
+  Outcome outcome;                 // outcome of this call, without derivatives
   bool captures_followed = false;  // it captures tensors that a derivative follows
   Location read;                   // place of the first read of a number
   bool has_failed = false;         // an operation failed, and the host code caught the error
@@ -56,7 +56,7 @@ class Fullgraph {
 
 struct ToRecord {
   const JitOptions& options;
-  std::span<const ir::Type> types;  // of the leaves
+  std::span<const ir::Type> types;  // types of the leaves
   const JitArguments& leaves;
   std::span<const std::string> paths;
   std::span<const SizeFact> facts;  // promised facts

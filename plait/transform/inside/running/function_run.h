@@ -40,7 +40,7 @@ class FunctionRun {
     return program_.function(instruction.callees()[i].name);
   }
   // True if the function calls itself, directly or through others.
-  bool comes_back(const ir::Function& function) {
+  bool is_recursive(const ir::Function& function) {
     if (!calls_) calls_.emplace(program_);
     return calls_->is_recursive(calls_->component_of(program_.index_of(function.name())));
   }

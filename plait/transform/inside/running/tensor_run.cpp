@@ -76,7 +76,7 @@ bool TensorRun::needs_keys(const ir::Instruction& instruction) const {
 }
 
 bool TensorRun::stays_a_call(const ir::Function& called) {
-  return calls_open_functions() || comes_back(called);
+  return calls_open_functions() || is_recursive(called);
 }
 
 bool TensorRun::calls_open_functions() {

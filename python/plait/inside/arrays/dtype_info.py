@@ -20,7 +20,7 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class FloatInfo:
-    dtype: DType  # of the real and imaginary parts, for a complex dtype
+    dtype: DType  # dtype of the real and imaginary parts, for a complex dtype
     bits: int
     eps: float  # the distance from 1 to the next number
     max: float

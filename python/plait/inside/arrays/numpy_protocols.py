@@ -50,7 +50,7 @@ def _refuse_followed(name):
     import plait
 
     functions = [each for each, value in vars(plait).items() if callable(value) and not isinstance(value, type) and each[0] != "_"]
-    _refuse(name, "NumPy computes with numbers, but an argument is being differentiated, which this would interrupt",
+    _refuse(name, "NumPy computes with numbers, but an argument is being differentiated: this would detach the gradient",
             nearest(name.rsplit(".", 1)[-1], functions, 0.8))
 
 

@@ -19,9 +19,9 @@ class Job(NamedTuple):
 
     seed: int
     epoch: int
-    indices: list  # of one sample if the batch has none, and is to be like it
+    indices: list  # indices of one sample if the batch has none, and is to be like it
     places: list | None  # None: each index is there once in an epoch
-    count: int  # of samples
+    count: int  # count of samples
     rows: int | None  # to which the batch is padded, with a mask
 
 

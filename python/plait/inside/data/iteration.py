@@ -20,8 +20,8 @@ class Iteration:
         self._progress, self._next, self._prefetcher, self._done = _data.Progress(position.place), 0, None, None
         for begin in position.done:
             self._progress.note(*run.step_at(begin))
-        self._pieces = []  # of the next batch, as far as they are there
-        self._turn = threading.RLock()  # of threads that share the iteration: each batch is for one of them
+        self._pieces = []  # pieces of the next batch, as far as they are there
+        self._turn = threading.RLock()  # lock of threads that share the iteration: each batch is for one of them
         self._has_lost_workers = False
         if crew is not None:
             self._prefetcher = prefetcher_of(run, ahead, loader.in_order)

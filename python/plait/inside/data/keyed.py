@@ -38,7 +38,7 @@ def function_takes_key(function):
 def _takes_key(function):
     try:
         return "key" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # of a builtin
+    except (TypeError, ValueError):  # for a builtin
         return False
 
 

@@ -16,7 +16,7 @@ from plait.inside.data.failures import received
 from plait.inside.data.shared_bytes import SharedBytes
 from plait.inside.help.names import in_words
 
-_SECONDS_BETWEEN_CHECKS = 0.1  # of cancellation
+_SECONDS_BETWEEN_CHECKS = 0.1  # seconds between checks for cancellation
 
 
 class WorkerProcess:

@@ -15,7 +15,7 @@ EXAMPLES = pathlib.Path(FOLDER) / "examples"
 def read(folder=EXAMPLES):
     """(name, family, text, line) of each, in the order of their files: the text below a heading "## name"."""
     found = []
-    for file in sorted(folder.glob("*.md")):
+    for file in sorted(folder.rglob("*.md"), key=lambda each: each.stem):
         parts = re.split(r"^## (\S+)\n", file.read_text(encoding="utf-8"), flags=re.M)
         line = parts[0].count("\n") + 1
         for name, text in zip(parts[1::2], parts[2::2]):

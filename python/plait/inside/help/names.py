@@ -85,9 +85,3 @@ def in_words(value):
     """A value in an error: as Python shows it if that is short, else its type."""
     text = repr(value)
     return text if len(text) <= 80 and "\n" not in text else f"of the type {type(value).__name__}"
-
-
-def expect_pattern(what, pattern):
-    if not isinstance(pattern, str):
-        raise errors.TypeError(f"{what}: the pattern is {in_words(pattern)}, expected a string such as '*.weight'")
-    return pattern

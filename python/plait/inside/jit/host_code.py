@@ -200,7 +200,7 @@ class _ChainReader:
         self._chain, self._is_import = None, False
         self._module = None  # that the last import named
         self._imported = {}  # chains by local variable
-        self._depth, self._seeded = 0, {}  # of the stack; calls that may receive a seed, by the depth after them
+        self._depth, self._seeded = 0, {}  # depth of the stack; calls that may receive a seed, by the depth after them
         self._last = None  # argument, if it is a constant
 
     def read(self, instruction, line):

@@ -218,7 +218,7 @@ class Reach:
             if not seen[id(value)]:
                 self._note_opaque(f"{path} holds itself")
             return
-        seen[id(value)] = False  # whether its contents were all inspected
+        seen[id(value)] = False  # true if its contents were all inspected
         children = _core._children(value)
         if children is None:
             self._enter_constant(value, path, seen)
@@ -292,7 +292,7 @@ class Reach:
                 continue
             self._add(cell, None, place if not path else f"{path}.{place}")
         if is_library(function.__globals__.get("__name__", "")):
-            return  # of library functions only closures are visited
+            return  # only closures of library functions are visited
         names = self._take_names(function.__code__)
         self.functions.append(function)
         self.kinds.append(function.__code__)

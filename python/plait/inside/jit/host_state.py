@@ -117,7 +117,7 @@ class Write:
     place: object  # the index of a place outside, or the name of an argument
     path: str
     structure: object = None  # None if it was removed
-    count: int = 0  # of its leaves
+    count: int = 0  # count of its leaves
     names: tuple = None  # None for the place itself
     key: object = None
     is_content: bool = False  # the contents of a tensor: x[i] = y

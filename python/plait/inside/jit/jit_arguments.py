@@ -53,11 +53,11 @@ class Argument:
     """An argument of a call: its leaves, and its representation for the host code."""
 
     def __init__(self, value):
-        self.value, self.sign = value, _core._whole_number(value)
+        self.value, self.sign = value, _core._integer_argument(value)
         self.is_weak, self.is_own = type(value) is Weak, False
         if self.is_weak:
             self.leaves, self.structure = [value.scalar], LEAF
-        elif isinstance(value, (float, complex)):  # of derived classes: they count as tensors
+        elif isinstance(value, (float, complex)):  # also derived classes: they count as tensors
             self.leaves, self.structure = [asarray(value)], LEAF
         elif self.sign != 0:  # integers are passed as sizes
             self.leaves, self.structure = [_core._size_argument(value)], LEAF

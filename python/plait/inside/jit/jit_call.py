@@ -52,7 +52,7 @@ class Call:
     _snapshot = None
     opaque_argument = None  # why an argument cannot be recorded
     _is_refused = False  # its result or its changes cannot be created again
-    _is_inside = False  # of a derivative or recording of its arguments, which would not see its other changes
+    _is_inside = False  # for a derivative or recording of its arguments, which would not see its other changes
 
     def __init__(self, jitted, first, given, named):
         self.jitted, self.first, self.given, self.named = jitted, first, given, named
@@ -206,7 +206,7 @@ class Call:
             self._snapshot.restore()
 
     def _run(self, given, as_numbers):
-        each_of, copies = iter(given), _core._HandedCopies("a jitted function, which has a copy of the NumPy array")
+        each_of, copies = iter(given), _core._ArgumentCopies("a jitted function, which has a copy of the NumPy array")
         handed_over, made = {}, []
         for name, each in self.arguments.items():
             origin = Origin(self, frozenset([name])) if each.is_weak else None

@@ -40,7 +40,7 @@ class Dynamic:
 _UNSTEADY = "returns a different value at each call", "use plait.random, or pass the value as an argument"
 _OUTSIDE = ("reads or changes state outside of the program",
             "do it outside of the jitted function; plait.callback runs at every run of the record")
-_MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
+_MOST_RECORDS_FOR_ONE = 8  # records of one argument or value outside, before that is reported
 
 
 _RUNNING_LATER = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
@@ -100,7 +100,7 @@ class Jitted:
             raise refused.error from None
         except Exception:
             if call.opaque_argument is not None and self._by_host == call.opaque_argument:
-                self._by_host = None  # of a call that fails; others have arguments that can be recorded
+                self._by_host = None  # None for a call that fails; others have arguments that can be recorded
             raise
 
     def _call_with_floats(self, first, arguments, named):

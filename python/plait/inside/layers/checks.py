@@ -7,7 +7,7 @@ from numbers import Real
 from plait import _core, errors
 from plait.inside.help.names import in_words
 
-MOST_LAYERS = 65_536  # of a stack
+MOST_LAYERS = 65_536  # layers of a stack
 
 
 def name_of(layer):

@@ -159,7 +159,7 @@ class RoPE(Module):
         if self.rope_type != "dynamic" or length is None:
             return plain
         share = _core.astype(asarray(length), _core.f64) / self._original
-        growth = _core.maximum(self._of("factor") * share - (self._of("factor") - 1), 1.0)  # of the base, as the context grows
+        growth = _core.maximum(self._of("factor") * share - (self._of("factor") - 1), 1.0)  # growth of the base, as the context grows
         return plain * growth ** tensor((-np.arange(0, self.width, 2) / (self.width - 2)).tolist(), dtype=_core.f64)
 
     def __call__(self, x, positions=None, offset=0):

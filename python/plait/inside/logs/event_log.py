@@ -9,7 +9,7 @@ from plait.inside.transforms.tracing import Program, trace
 
 def _array(values):
     """An array of any library, with its numbers as they are."""
-    if hasattr(values, "detach"):  # of PyTorch
+    if hasattr(values, "detach"):  # PyTorch's
         values = values.detach().cpu()
     return asarray(values)
 

@@ -11,7 +11,7 @@ from plait.inside.trees.module import Module
 
 
 class _Container(Module):
-    _keys = None  # of containers that are made from a dict
+    _keys = None  # keys, of containers that are made from a dict
 
     def _names(self):
         return [name for name in vars(self) if name.isdigit()] if self._keys is None else list(self._keys)

@@ -105,7 +105,7 @@ def _parametrized(what, model, pattern, make):
         if "." in name or not isinstance(value, _core.Tensor) or value.dtype.kind not in ("floating", "complex"):
             raise errors.TypeError(f"nn.{what}: {path} is not a weight that is an attribute of a Module")
         computed = Parametrized(make(owner, name, value), value)
-        if name in owner._frozen or name in owner._buffers:  # what it is computed from is not trained either
+        if name in owner._frozen or name in owner._buffers:  # its sources are not trained either
             computed = freeze(computed)
         delattr(owner, name)
         if "parametrizations" not in vars(owner):

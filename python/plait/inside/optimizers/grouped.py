@@ -24,7 +24,7 @@ class GroupedOptimizer(ModelOptimizer):
     _states = ()
     _scalar_states = ()  # one f64[] for each weight
     _exact = ()  # numbers of a step that stay f64
-    _is_real = False  # whether complex weights are refused
+    _is_real = False  # true if complex weights are refused
     _zeros = ()
 
     def __init_subclass__(cls, **named):

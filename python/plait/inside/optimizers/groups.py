@@ -8,8 +8,8 @@ from plait.inside.trees.patterns import as_patterns, chosen, matches
 
 INF = float("inf")
 LIMITS = {"betas": (0.0, 1.0), "alpha": (-INF, INF), "dampening": (-INF, INF), "t0": (-INF, INF), "ns_coefficients": (-INF, INF),
-          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE), "momentum": (0.0, ABOVE_ONE), "RMSprop: alpha": (0.0, 1.0)}  # of the others: 0 or more
-LENGTHS = {"betas": 2, "etas": 2, "step_sizes": 2, "ns_coefficients": 3}  # of what is several numbers
+          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE), "momentum": (0.0, ABOVE_ONE), "RMSprop: alpha": (0.0, 1.0)}  # the others: 0 or more
+LENGTHS = {"betas": 2, "etas": 2, "step_sizes": 2, "ns_coefficients": 3}  # lengths of tuples
 STATIC = ("params", "ns_steps")  # integers that are part of the structure
 
 

@@ -12,7 +12,7 @@ ANY = (-math.inf, math.inf)
 POSITIVE = (TINY, math.inf)
 LIMITS = dict.fromkeys(("step_size", "T_max", "T_0", "transition_steps", "decay_steps", "step_size_up", "step_size_down", "total_steps",
                         "anneal_epochs"), POSITIVE)
-SEVERAL = ("boundaries", "scales", "milestones")  # of what is several numbers
+SEVERAL = ("boundaries", "scales", "milestones")  # options that are several numbers
 
 
 class Schedule(Closed):
@@ -20,7 +20,7 @@ class Schedule(Closed):
     function that is called with another value needs no new record."""
 
     _static = ()
-    _others = ()  # what may be a word, a flag or None
+    _others = ()  # options that may be a word, a flag or None
 
     def __call__(self, step):
         return self._at(_core.astype(asarray(step), _core.f64))

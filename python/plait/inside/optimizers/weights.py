@@ -85,10 +85,6 @@ class Weights:
         made = [values[path] if is_trained else leaf for path, leaf, is_trained in self._once.values]
         return self._structure.unflatten(self._once.spread(made))
 
-    def expect_same(self, what, tree):
-        """ValueError if a dict by path, such as a state, is not of these weights."""
-        expect_shapes(self._name, what, tree, {path: tuple(value.shape) for path, value in self.values.items()})
-
 
 def with_states_of_frozen(before, after, frozen):
     """The state after a step, with the parts of the one before that belong to weights which are frozen now: they go on when the weights are

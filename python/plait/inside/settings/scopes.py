@@ -45,7 +45,7 @@ class _Opened:
 class Scope:
     """`open_scope()` returns an object; the state applies as long as the object lives."""
 
-    _ends_in_any_order = False  # whether such objects of a thread may be destroyed in any order
+    _ends_in_any_order = False  # true if such objects of a thread may be destroyed in any order
 
     def __init__(self, open_scope):
         self._open_scope = open_scope

@@ -239,7 +239,7 @@ class scale_by_polyak(GradientTransformation):  # noqa: N801
         return scaler.update(updates, ())[0], State(count=state.count + 1)
 
 
-_TINY = 2.0**-52  # of f64
+_TINY = 2.0**-52  # epsilon of f64
 
 
 class _by_rate(PerWeight):  # noqa: N801

@@ -23,7 +23,7 @@ class Limits:
     def __init__(self, least=-math.inf, below=math.inf, optional=False):
         self.least, self.below, self.optional = least, below, optional
 
-    def __repr__(self):  # of signatures
+    def __repr__(self):  # in signatures
         return "number | None" if self.optional else "number"
 
 
@@ -191,7 +191,7 @@ class PerWeight(GradientTransformation):
     `_reads_params` the weight. `_at` adds what is computed once a step to the numbers."""
 
     _kept = ()
-    _counts = False  # whether there is a count though no number needs one
+    _counts = False  # true if there is a count though no number needs one
     _reads_params = False
 
     def init(self, params):

@@ -278,7 +278,7 @@ class Recursive:
         functools.update_wrapper(self, function)
         self._function = function
         self._name = _core._recursive_name(getattr(function, "__name__", "recursive"))
-        self._structures = []  # of the arguments, in the order of first use
+        self._structures = []  # structures of the arguments, in the order of first use
 
     def __call__(self, *arguments):
         if not _core._is_staging():

@@ -56,7 +56,7 @@ std::vector<Tensor> stage_pull(const OnTensors& here) {
 // ---- For many samples.
 
 bool stays_a_call(const OnSamples& here) {
-  return Trace::current() != nullptr && here.run.comes_back(here.run.callee(here.instruction));
+  return Trace::current() != nullptr && here.run.is_recursive(here.run.callee(here.instruction));
 }
 
 std::vector<BatchedValue> batch_in_place(const OnSamples& here) {

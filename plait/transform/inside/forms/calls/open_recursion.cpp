@@ -229,65 +229,73 @@ std::vector<Tensor> OpenRecursion::call_with_captures(std::span<const Tensor> gi
   return record_open_call(number_, operands, results);
 }
 
-StagedFunction OpenRecursion::stage(const TensorFunction& body) {
-  for (int round = 0;; ++round) {
-    if (round == kMostRounds) {
-      throw ValueError("{} captures other tensors whenever it is recorded", name_)
-          .at(Location::of_caller())
-          .hint("make them outside, or by operations");
+std::optional<RecordedFunction> OpenRecursion::record(Trace& trace, const TensorFunction& body) {
+  std::vector<Tensor> arguments, results;
+  for (const ir::Type& type : parameters_) arguments.push_back(trace.parameter(type));
+  for (const Tensor& capture : captures_) trace.capture(capture);
+  if (signature_) trace.declare(*signature_);
+  try {
+    results = body(arguments);
+    for (size_t i = 0; has_open_axes() && is_expected_ && signature_ && i < results.size(); ++i) {
+      results[i] = as_varying_as(results[i], signature_->results[i]);
     }
+  } catch (const UnknownResults& unknown) {
+    if (unknown.function != this) throw;
+    throw TypeError("{} calls itself on every path, so the types of its results are not known",
+                    name_)
+        .at(Location::of_caller())
+        .hint("let one branch of a cond end the recursion");
+  } catch (const OtherParameters& other) {
+    if (other.function != this) throw;
+    parameters_ = other.parameters;
+    signature_.reset();
+    captures_.clear();
+    return {};
+  }
+  return trace.finish(results);
+}
+
+void OpenRecursion::check_results(const ir::Signature& found) const {
+  if (!found.result_sizes.empty()) {
+    throw TypeError("{} returns {}, whose size is known only inside of it", name_,
+                    found.results[0].text())
+        .at(Location::of_caller());
+  }
+  if (!signature_) return;
+  if (signature_->results.size() != found.results.size()) {
+    throw TypeError("{} returns {} tensors, but {} when it calls itself", name_,
+                    signature_->results.size(), found.results.size())
+        .at(Location::of_caller());
+  }
+  for (size_t i = 0; i < found.results.size(); ++i) {
+    // Varies along more axes than in the branch that ends: recorded again with these.
+    if (ir::fits_but_for_axes(signature_->results[i], found.results[i])) continue;
+    throw TypeError("{}: result {} is {} where it ends, but {} where it calls itself", name_, i,
+                    signature_->results[i].text(), found.results[i].text())
+        .at(Location::of_caller());
+  }
+}
+
+StagedFunction OpenRecursion::stage(const TensorFunction& body) {
+  for (int round = 0; round < kMostRounds; ++round) {
     Trace trace(name_, Trace::apart);
     trace_ = &trace;
-    std::vector<Tensor> arguments, results;
-    for (const ir::Type& type : parameters_) arguments.push_back(trace.parameter(type));
-    for (const Tensor& capture : captures_) trace.capture(capture);
-    if (signature_) trace.declare(*signature_);
-    try {
-      results = body(arguments);
-      for (size_t i = 0; has_open_axes() && is_expected_ && signature_ && i < results.size(); ++i) {
-        results[i] = as_varying_as(results[i], signature_->results[i]);
-      }
-    } catch (const UnknownResults& unknown) {
-      if (unknown.function != this) throw;
-      throw TypeError("{} calls itself on every path, so the types of its results are not known",
-                      name_)
-          .at(Location::of_caller())
-          .hint("let one branch of a cond end the recursion");
-    } catch (const OtherParameters& other) {
-      if (other.function != this) throw;
-      parameters_ = other.parameters;
-      signature_.reset();
-      captures_.clear();
-      continue;
-    }
-    RecordedFunction recorded = trace.finish(results);
-    const ir::Signature& found = recorded.function->signature();
-    if (!found.result_sizes.empty()) {
-      throw TypeError("{} returns {}, whose size is known only inside of it", name_,
-                      found.results[0].text())
-          .at(Location::of_caller());
-    }
+    std::optional<RecordedFunction> recorded = record(trace, body);
+    if (!recorded) continue;
+    const ir::Signature& found = recorded->function->signature();
+    check_results(found);
     if (signature_ && same_results(*signature_, found) &&
-        captures_.size() == recorded.captures.size()) {
-      StagedFunction staged{trace.part(recorded), nullptr, std::move(recorded.captures)};
+        captures_.size() == recorded->captures.size()) {
+      StagedFunction staged{trace.part(*recorded), nullptr, std::move(recorded->captures)};
       staged.function = &staged.program.entry();
       return staged;
     }
-    if (signature_ && signature_->results.size() != found.results.size()) {
-      throw TypeError("{} returns {} tensors, but {} when it calls itself", name_,
-                      signature_->results.size(), found.results.size())
-          .at(Location::of_caller());
-    }
-    for (size_t i = 0; signature_ && i < found.results.size(); ++i) {
-      // Varies along more axes than in the branch that ends: recorded again with these.
-      if (ir::fits_but_for_axes(signature_->results[i], found.results[i])) continue;
-      throw TypeError("{}: result {} is {} where it ends, but {} where it calls itself", name_, i,
-                      signature_->results[i].text(), found.results[i].text())
-          .at(Location::of_caller());
-    }
     signature_ = found;
-    captures_ = std::move(recorded.captures);
+    captures_ = std::move(recorded->captures);
   }
+  throw ValueError("{} captures other tensors whenever it is recorded", name_)
+      .at(Location::of_caller())
+      .hint("make them outside, or by operations");
 }
 
 std::vector<Tensor> placeholder_results(std::span<const ir::Type> types) {

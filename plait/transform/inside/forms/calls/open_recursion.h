@@ -23,7 +23,7 @@ class OpenRecursion {
  public:
   // Distinguishes it from other open functions.
   struct Key {
-    const void* function = nullptr;  // what it was made from
+    const void* function = nullptr;  // the callable that it was made from
     std::string kind = {};           // and how
     TreeKey tree = {};
 
@@ -57,7 +57,7 @@ class OpenRecursion {
   // Records `body`. The program is a part of the trace that `body` ran in.
   StagedFunction stage(const TensorFunction& body);
 
-  std::any structure;  // of the results, for the caller
+  std::any structure;  // structure of the results, for the caller
 
  private:
   friend std::vector<Tensor> run_open_call(const ir::Instruction&, std::span<const Tensor>);
@@ -74,6 +74,10 @@ class OpenRecursion {
   std::vector<Tensor> call_with_captures(std::span<const Tensor> operands) const;
   std::vector<Tensor> as_taken(std::span<const Tensor> operands) const;
   ir::Callee callee(std::span<const ir::Type> operands) const;
+  // Records `body` once. Empty if it calls itself with other types, which are its parameters then.
+  std::optional<RecordedFunction> record(Trace& trace, const TensorFunction& body);
+  // TypeError if the results can never be those that its calls were recorded with.
+  void check_results(const ir::Signature& found) const;
 
   const Key key_;
   const std::string name_;

@@ -177,53 +177,55 @@ Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& func
   const StagedFunction computes = stage_host("custom", types, function, here);
   const bool is_last = RuleScope::depth() == kMostOrders;
   const RuleScope deeper;
-  const auto goes_forward = [&](std::span<const Tensor> given) {
+  const auto host_forward = [&](std::span<const Tensor> given) {
     if (is_last) return computes(joined({given, computes.captures}));
     const auto [found, residuals] = forward(given);
     return joined({found, residuals});
   };
-  const StagedFunction goes = stage_host("custom.forward", types, goes_forward, here);
+  const StagedFunction staged_forward = stage_host("custom.forward", types, host_forward, here);
   const std::vector<ir::Type>& results = computes.function->signature().results;
-  const std::vector<ir::Type>& all = goes.function->signature().results;
+  const std::vector<ir::Type>& all = staged_forward.function->signature().results;
   std::vector<ir::Type> sent(all.begin() + static_cast<std::ptrdiff_t>(results.size()), all.end());
   const size_t residuals = sent.size();
   append_tangents(sent, results);
-  const auto comes_back = [&](std::span<const Tensor> given) {
+  const auto host_backward = [&](std::span<const Tensor> given) {
     if (is_last) return refused_tangents(types);
     const Tensors cotangents = spread(given.subspan(residuals), which_have_tangents(results));
     return whole_tangents("custom_vjp: the backward function",
                           backward(given.first(residuals), cotangents), types);
   };
-  const StagedFunction comes = stage_host("custom.backward", sent, comes_back, [&] {
+  const StagedFunction staged_backward = stage_host("custom.backward", sent, host_backward, [&] {
     const control::Again again;
-    Tensors kept = goes(joined({arguments, goes.captures}));
+    Tensors kept = staged_forward(joined({arguments, staged_forward.captures}));
     kept.erase(kept.begin(), kept.begin() + ptr(results.size()));
     kept.resize(sent.size());
     return kept;
   });
 
   Captures captures(arguments);
-  const std::vector<size_t> for_function = captures.add(computes), for_forward = captures.add(goes),
-                            for_backward = captures.add(comes);
+  const std::vector<size_t> for_function = captures.add(computes),
+                            for_forward = captures.add(staged_forward),
+                            for_backward = captures.add(staged_backward);
   const Tensors& operands = captures.operands();
   // The captures of the backward function become residuals.
-  const StagedFunction whole_forward =
+  const StagedFunction forward_with_captures =
       stage("custom.forward", ir_types_of(operands), [&](auto given) {
         const Tensors kept =
-            goes(joined({given.first(arguments.size()), picked(given, for_forward)}));
+            staged_forward(joined({given.first(arguments.size()), picked(given, for_forward)}));
         return joined({kept, picked(given, for_backward)});
       });
   std::vector<ir::Type> whole_sent(sent.begin(),
                                    sent.begin() + static_cast<std::ptrdiff_t>(residuals));
-  for (const Tensor& capture : comes.captures) whole_sent.push_back(capture.type());
+  for (const Tensor& capture : staged_backward.captures) whole_sent.push_back(capture.type());
   append_tangents(whole_sent, results);
-  const StagedFunction whole_backward = stage("custom.backward", whole_sent, [&](auto given) {
-    const size_t captured = comes.captures.size();
-    return comes(joined({given.first(residuals), given.subspan(residuals + captured),
-                         given.subspan(residuals, captured)}));
-  });
-  return run_custom_vjp(captures.of_operands(computes, for_function), whole_forward, whole_backward,
-                        operands);
+  const StagedFunction backward_with_captures =
+      stage("custom.backward", whole_sent, [&](auto given) {
+        const size_t captured = staged_backward.captures.size();
+        return staged_backward(joined({given.first(residuals), given.subspan(residuals + captured),
+                                       given.subspan(residuals, captured)}));
+      });
+  return run_custom_vjp(captures.of_operands(computes, for_function), forward_with_captures,
+                        backward_with_captures, operands);
 }
 
 Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& function,

@@ -42,15 +42,15 @@ TensorFunction after_constants(const BatchedRun& run, const ir::Function& functi
           flags, results](std::span<const Tensor> given) {
     std::vector<BatchedValue> values = held;
     for (size_t i = 0; i < given.size(); ++i) values.push_back({given[i], flags[held.size() + i]});
-    std::vector<Tensor> given_back;
+    std::vector<Tensor> returned;
     const Samples& samples = run.samples();
     const std::vector<BatchedValue> found = run_batched(run.program(), function, values, samples);
     for (size_t i = 0; i < found.size(); ++i) {
       const bool is_batched =
           i < results.size() ? results[i] : samples.may_differ(function.signature().results[i]);
-      given_back.push_back(is_batched ? of_all_samples(found[i], samples.count) : found[i].tensor);
+      returned.push_back(is_batched ? of_all_samples(found[i], samples.count) : found[i].tensor);
     }
-    return given_back;
+    return returned;
   };
 }
 

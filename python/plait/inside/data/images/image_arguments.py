@@ -70,7 +70,7 @@ def pixels_from(name, value):
     if not is_pillow(value) and not is_array(value):
         raise errors.TypeError(f"{name}: the image is {in_words(value)}, expected an image of Pillow, an array or a tensor")
     if not is_pillow(value) and type(value) is not np.ndarray:
-        return asarray(value)  # of another library, with channels first
+        return asarray(value)  # from another library, with channels first
     array = np.asarray(value)
     return _core._images.to_image(asarray(np.where(array, np.uint8(255), np.uint8(0)) if array.dtype == bool else array))
 

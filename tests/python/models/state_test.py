@@ -308,7 +308,7 @@ class Frozen(unittest.TestCase):
             return pl.trace(pl.grad(lambda model: pl.sum(model(X) ** 2)))(model).text().count("= matmul ")
 
         count = [products(nn.freeze(model, *(f"{i}.*" for i in range(n))) if n else model) for n in range(3)]
-        self.assertEqual(count[0] - count[1], 2)  # of the first weight, and back through the second layer
+        self.assertEqual(count[0] - count[1], 2)  # derivatives of the first weight, and back through the second layer
         self.assertEqual(count[1] - count[2], 2)
 
     def test_back_again(self):

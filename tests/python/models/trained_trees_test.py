@@ -166,14 +166,14 @@ class NoTrees(unittest.TestCase):
                 with self.subTest(f"{optimizer.__name__} of {name}"), self.assertRaisesRegex(TypeError, r"class \w+\(plait.Module\)"):
                     optimizer(model)
 
-    def test_what_is_no_tensor_has_no_gradient(self):
+    def test_other_leaves_have_no_gradient(self):
         for argument in (3, None, "x", object(), True):
             with self.subTest(repr(argument)), self.assertRaisesRegex(pl.errors.TypeError, "argument 0"):
                 pl.grad(lambda x: pl.ones(()))(argument)
         for argument in ([], {}, (), pl.nn.Sequential(pl.relu)):
             pl.grad(lambda x: pl.ones(()))(argument)
 
-    def test_what_is_no_tree_may_be_an_argument(self):
+    def test_other_objects_may_be_arguments(self):
         held = Plain()
         self.assertEqual(pl.grad(lambda x, other: pl.sum(x * other.w))(pl.ones(3), held).numpy().tolist(), [1, 1, 1])
         model = Holder(collections.OrderedDict(rate=0.5, f=pl.relu, cls=Plain))

@@ -1,4 +1,4 @@
-#include "tests/support/step_kinds.h"
+#include "tests/support/programs/step_kinds.h"
 
 #include <algorithm>
 #include <atomic>

@@ -25,13 +25,13 @@ namespace plait {
 struct StepDescription {
   uint32_t kind = 0;
   std::vector<uint32_t> choices = {};        // missing ones are 0
-  std::vector<StepDescription> inside = {};  // of its block
+  std::vector<StepDescription> inside = {};  // steps of its block
 };
 struct ProgramDescription {
   std::vector<uint32_t> parameters = {};  // after a first one of real numbers
   std::vector<StepDescription> steps = {};
   std::vector<uint32_t> sizes = {};  // values of the symbols
-  uint32_t seed = 0;                 // of the arguments' numbers
+  uint32_t seed = 0;                 // seed of the arguments' numbers
 };
 
 // Values are numbered: the parameters, then the results of each step.
@@ -73,9 +73,9 @@ class Chooser {
   size_t value(Fits fits);  // tries the latest first
   size_t real(size_t least_rank = 0);
   size_t of_dtype(DType dtype, size_t least_rank = 0);
-  size_t like(size_t other);                     // of the same type
+  size_t like(size_t other);                     // a value of the same type
   size_t stretching(size_t other, DType dtype);  // can be broadcast with the other
-  int64_t axis(size_t value);                    // of its dimensions
+  int64_t axis(size_t value);                    // one of its dimensions
   Shape shape(size_t value) const { return values_[value].type.shape(); }
   // A block of this step with these operands; its results.
   std::shared_ptr<const Block> block(std::span<const size_t> operands);

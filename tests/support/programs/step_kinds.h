@@ -1,7 +1,7 @@
 // The kinds of steps in random programs, in groups.
 #pragma once
 
-#include "tests/support/tensor_program.h"
+#include "tests/support/programs/tensor_program.h"
 
 namespace plait {
 

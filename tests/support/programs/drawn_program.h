@@ -7,7 +7,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
-#include "tests/support/tensor_program.h"
+#include "tests/support/programs/tensor_program.h"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "tests/support/random_program.h"
+#include "tests/support/programs/random_program.h"
 
 #include <random>
 

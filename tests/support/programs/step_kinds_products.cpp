@@ -16,7 +16,7 @@
 #include "plait/ops/products/products.h"
 #include "plait/ops/reductions/reduce.h"
 
-#include "tests/support/step_kinds.h"
+#include "tests/support/programs/step_kinds.h"
 
 namespace plait {
 namespace {

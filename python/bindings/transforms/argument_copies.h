@@ -11,12 +11,12 @@
 
 namespace plait::python {
 
-class Handed {
+class ArgumentCopies {
  public:
-  explicit Handed(std::string to) : to_(std::move(to)) {}  // "a function that is traced"
-  Handed(const Handed&) = delete;
-  Handed& operator=(const Handed&) = delete;
-  ~Handed() { close(); }
+  explicit ArgumentCopies(std::string to) : to_(std::move(to)) {}  // "a function that is traced"
+  ArgumentCopies(const ArgumentCopies&) = delete;
+  ArgumentCopies& operator=(const ArgumentCopies&) = delete;
+  ~ArgumentCopies() { close(); }
 
   nb::object add(const Tensor& tensor);
   void close();  // called when the function has returned

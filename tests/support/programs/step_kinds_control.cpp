@@ -9,7 +9,7 @@
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/vmap.h"
 
-#include "tests/support/step_kinds.h"
+#include "tests/support/programs/step_kinds.h"
 
 namespace plait {
 namespace {

@@ -1,4 +1,4 @@
-#include "python/bindings/transforms/handed.h"
+#include "python/bindings/transforms/argument_copies.h"
 
 #include <unordered_map>
 
@@ -8,28 +8,28 @@ namespace plait::python {
 namespace {
 
 // For each such tensor the function that received it. Protected by Python's lock.
-std::unordered_map<PyObject*, const std::string*>& all_handed() {
+std::unordered_map<PyObject*, const std::string*>& all_copies() {
   static std::unordered_map<PyObject*, const std::string*> all;
   return all;
 }
 
 }  // namespace
 
-nb::object Handed::add(const Tensor& tensor) {
+nb::object ArgumentCopies::add(const Tensor& tensor) {
   nb::object made = nb::cast(tensor);
-  all_handed().emplace(made.ptr(), &to_);
+  all_copies().emplace(made.ptr(), &to_);
   tensors_.push_back(made);
   return made;
 }
 
-void Handed::close() {
-  for (const nb::object& each : tensors_) all_handed().erase(each.ptr());
+void ArgumentCopies::close() {
+  for (const nb::object& each : tensors_) all_copies().erase(each.ptr());
   tensors_.clear();
 }
 
-void Handed::expect_other(nb::handle tensor) {
-  const auto found = all_handed().find(tensor.ptr());
-  if (found == all_handed().end()) return;
+void ArgumentCopies::expect_other(nb::handle tensor) {
+  const auto found = all_copies().find(tensor.ptr());
+  if (found == all_copies().end()) return;
   throw TypeError(
       "this tensor is an argument of {}: assigning into it would not change the caller's tensor",
       *found->second)

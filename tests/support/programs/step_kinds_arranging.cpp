@@ -15,7 +15,7 @@
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
 
-#include "tests/support/step_kinds.h"
+#include "tests/support/programs/step_kinds.h"
 
 namespace plait {
 namespace {

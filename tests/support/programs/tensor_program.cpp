@@ -1,4 +1,4 @@
-#include "tests/support/tensor_program.h"
+#include "tests/support/programs/tensor_program.h"
 
 #include <algorithm>
 #include <cmath>

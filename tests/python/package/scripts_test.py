@@ -1,0 +1,90 @@
+"""The checks of make lint: what scripts/house.py, check_rooms.py and check_words.py count and report; scripts/common.sh."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import check_rooms  # noqa: E402
+import check_words  # noqa: E402
+import house  # noqa: E402
+
+
+def long_function(head, indent=""):
+    return [indent + head, *[f"{indent}  step();"] * 50, indent + "}"]
+
+
+class House(unittest.TestCase):
+    def lengths(self, lines):
+        return [count for count, _ in house.functions_of_cpp(lines)]
+
+    def test_functions_of_any_head_are_counted(self):
+        for head in ("void f() {", "int f(int x = 3) {", "Code f(std::array<int, 3> (&x)[3]) const {", "int operator[](size_t i) {",
+                     "std::vector<int> State::operator()(int x, std::any& y) const {", "auto f(int x) -> int {"):
+            with self.subTest(head):
+                self.assertEqual(self.lengths(long_function(head)), [52])
+
+    def test_a_function_with_lambdas_is_one_function(self):
+        lambdas = ["  call([](const A& a, nb::handle given,", "         int more) {", "    return a;", "  });"]
+        lines = ["void bind(nb::module_& module) {", *lambdas * 15, "}"]
+        self.assertEqual(self.lengths(lines), [62])
+
+    def test_heads_of_other_blocks_are_not_counted(self):
+        for head in ("class A {", "if (a(x) &&", "const auto f = [&](int x) {", "namespace a {", "// A function f() {"):
+            with self.subTest(head):
+                self.assertEqual(self.lengths(long_function(head)), [])
+
+    def test_the_table_of_the_manual_is_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "architecture.md")
+            page.write_text(house.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+            rows = [("functions of more than 40 lines", "77", "60 may")]
+            with unittest.mock.patch.multiple(house, PAGE=page, counted_rows=lambda: rows):
+                problems = list(house.table_problems())
+                self.assertEqual(len(problems), 2, problems)
+                self.assertRegex(problems[0], r"but there are 77: scripts/house.py --fix$")
+                self.assertRegex(problems[1], r"77, where 60 may$")
+                list(house.table_problems(fix=True))
+                self.assertEqual(len(list(house.table_problems())), 1)  # the limit
+
+
+class Rooms(unittest.TestCase):
+    def test_a_switch_over_structures_has_no_default(self):
+        switch = "void f() {\n  switch (x.structure()) {\n    case Structure::call: return;\n    DEFAULT\n  }\n}\n"
+        self.assertEqual(list(check_rooms.switches_with_default(switch.replace("DEFAULT", "default: return;"))), [2])
+        self.assertEqual(list(check_rooms.switches_with_default(switch.replace("DEFAULT", "case Structure::pull: return;"))), [])
+
+
+class Words(unittest.TestCase):
+    def test_names_with_phrases_are_found(self):
+        # The phrases are in parts, since this file is checked too.
+        code = "int {}_size = {}Now();  // {}\n".format("bo" + "rn", "at" + "Once", "at_once")
+        self.assertEqual([name for _, name, _ in check_words.poor_names(pathlib.Path("a.cpp"), code)], ["bo" + "rn_size", "at" + "OnceNow"])
+        self.assertEqual(list(check_words.poor_names(pathlib.Path("a.cpp"), "int reborn, what_is_not;\n")), [])
+
+    def test_comments_behind_code_begin_with_a_noun(self):
+        for word in ("of", "what", "whether"):
+            self.assertEqual(list(check_words.poor_beginnings(f"int x;  // {word} it\n")), [(1, word)])
+        self.assertEqual(list(check_words.poor_beginnings("// The sum\n//" + " of it.\nint x;  // sum of it\n")), [])
+
+
+class Turns(unittest.TestCase):
+    def in_turn(self, commit, names):
+        script = f"source scripts/common.sh; commit_count() {{ echo {commit}; }}; for name in {names}; do is_in_turn $name && echo $name; done; true"
+        return subprocess.run(["bash", "-c", script], cwd=ROOT, env={"PLAIT_SHARE": "0.25", "PATH": "/usr/bin:/bin"}, capture_output=True,
+                              text=True, check=True).stdout.split()
+
+    def test_four_commits_check_all_whatever_else_there_is(self):
+        turns = [self.in_turn(commit, "a b c d e f g h") for commit in range(7, 11)]
+        self.assertEqual(sorted(sum(turns, [])), list("abcdefgh"))
+        fewer = [self.in_turn(commit, "a c d f g h") for commit in range(7, 11)]
+        self.assertEqual(fewer, [[name for name in turn if name not in "be"] for turn in turns])
+
+
+if __name__ == "__main__":
+    unittest.main()
