@@ -50,6 +50,9 @@ struct Ambient {
   int recorded_rules = 0;              // custom rules that are being recorded
   SizeReader* size_reader = nullptr;   // asked for the numbers of symbolic sizes
 
+  // Where its result is, if it has no operands: DeviceScope; -1: as the setting says.
+  int device = -1;
+
   // How its kernel runs.
   EffectLog* effects = nullptr;
   bool recomputes = false;  // computed before: nothing is printed again

@@ -9,6 +9,7 @@
 #include "plait/core/hash.h"
 #include "plait/ir/inference.h"
 #include "plait/tensor/autocast_policy.h"
+#include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/inside/fits.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/inside/row_recorder.h"
@@ -145,17 +146,32 @@ class RecordedRun {
   std::vector<Array> operands_;  // also prevents that they are overwritten
 };
 
+std::vector<Array> run_there(const ir::Primitive& primitive, std::span<Array> operands,
+                             const ir::Attributes& attributes, Device device) {
+  const InferredTypes::Types types = inferred_types.of(primitive, operands, attributes);
+  std::vector<Array> results(types->size());
+  KernelCall call{primitive, operands, attributes, *types, results, device};
+  run_on_device(call);
+  return results;
+}
+
 // Calls `use` with the results.
 template <class Use>
 auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir::Attributes& given,
              Use use) {
   check_count(primitive, operands.size());
-  const Kernel& kernel = kernel_of(primitive);
-  RecordedRun run(kernel, operands);
   ir::Attributes defaults;
   const bool takes_defaults = !given && primitive.attributes != nullptr;
   if (takes_defaults) defaults = ir::Attributes::defaults(primitive.attributes);
   const ir::Attributes& attributes = takes_defaults ? defaults : given;
+  if (!is_host_call(operands)) [[unlikely]] {
+    if (const Device device = device_of_call(primitive, operands); !device.is_cpu()) {
+      std::vector<Array> results = run_there(primitive, operands, attributes, device);
+      return use(std::span<Array>(results));
+    }
+  }
+  const Kernel& kernel = kernel_of(primitive);
+  RecordedRun run(kernel, operands);
   if (have_same_type(primitive, operands)) {
     const ArrayType type{elementwise_result(primitive.elementwise, operands[0].dtype()),
                          operands[0].sizes()};
@@ -292,6 +308,7 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   Rows rows(dtype);
   for (const RowOperand& operand : operands) {
     const DType wanted = &operand == operands.data() ? first.value_or(dtype) : dtype;
+    if (operand.tensor != nullptr && !operand.tensor->array().is_on_host()) return {};
     if (operand.tensor == nullptr) {
       if (!fits(*operand.number, wanted)) return {};
       rows.add(operand.number->element());

@@ -3,6 +3,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/structure.h"
+#include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/kernels.h"
 
@@ -61,9 +62,10 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   std::vector<Array> results(types.size());
   const ir::Attributes attributes = with_numbers(call);
   KernelCall kernel_call{primitive, operands, attributes, types, results};
-  const Kernel& kernel = kernel_of(primitive);
   const LocationScope place(detects_anomaly() ? call.instruction.location() : Location());
-  run_kernel(kernel, kernel_call);
+  if (!is_host_call(operands)) kernel_call.device = device_of_call(primitive, operands);
+  kernel_call.device.is_cpu() ? run_kernel(kernel_of(primitive), kernel_call)
+                              : run_on_device(kernel_call);
   find_data_dependent_sizes(call, results);
   for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
 }

@@ -17,7 +17,10 @@ constexpr size_t kMostPrimitives = 4096;
 struct KernelTable {
   std::mutex mutex;
   std::deque<Kernel> kernels;
-  std::array<std::atomic<const Kernel*>, kMostPrimitives> by_number{};
+  using ByNumber = std::array<std::atomic<const Kernel*>, kMostPrimitives>;
+  ByNumber cpu{}, cuda{};
+
+  ByNumber& of(Device::Kind device) { return device == Device::Kind::cpu ? cpu : cuda; }
 };
 KernelTable& kernel_table() {
   static Immortal<KernelTable> table;
@@ -36,38 +39,43 @@ Array& KernelCall::make_result(size_t i) {
   const ArrayType& type = types[i];
   if (results[i]) return results[i];
   for (Array& operand : operands) {
-    if (operand && operand.dtype() == type.dtype && operand.sizes() == type.sizes &&
-        operand.is_writable() && operand.is_contiguous()) {
+    if (operand && operand.device() == device && operand.dtype() == type.dtype &&
+        operand.sizes() == type.sizes && operand.is_writable() && operand.is_contiguous()) {
       return results[i] = operand;
     }
   }
-  return results[i] = Array::empty(type.dtype, type.sizes);
+  return results[i] = Array::empty_on(device, type.dtype, type.sizes);
 }
 
 Array& KernelCall::new_result(size_t i) const {
-  if (!results[i]) results[i] = Array::empty(types[i].dtype, types[i].sizes);
+  if (!results[i]) results[i] = Array::empty_on(device, types[i].dtype, types[i].sizes);
   return results[i];
 }
 
-void register_kernel(const ir::Primitive& primitive, const Kernel& kernel) {
+void register_kernel(const ir::Primitive& primitive, const Kernel& kernel, Device::Kind device) {
   if (primitive.number >= kMostPrimitives) {
     throw ValueError("more than {} primitives", kMostPrimitives);
   }
   const std::lock_guard lock(kernel_table().mutex);
-  kernel_table().by_number[primitive.number] = &kernel_table().kernels.emplace_back(kernel);
+  KernelTable& table = kernel_table();
+  table.of(device)[primitive.number] = &table.kernels.emplace_back(kernel);
 }
 
 const Kernel& kernel_of(const ir::Primitive& primitive) {
   static const bool are_registered = (register_cpu_kernels(), true);
   (void)are_registered;
   if (primitive.number < kMostPrimitives) {
-    const Kernel* kernel =
-        kernel_table().by_number[primitive.number].load(std::memory_order_acquire);
+    const Kernel* kernel = kernel_table().cpu[primitive.number].load(std::memory_order_acquire);
     if (kernel != nullptr) return *kernel;
   }
   static constexpr Kernel kLoops{.run = run_reference_loops};
   if (has_loops(primitive)) return kLoops;
   throw KeyError("this build has no kernel for {}", primitive.name);
+}
+
+const Kernel* find_device_kernel(const ir::Primitive& primitive, Device::Kind device) {
+  if (primitive.number >= kMostPrimitives) return nullptr;
+  return kernel_table().of(device)[primitive.number].load(std::memory_order_acquire);
 }
 
 }  // namespace plait

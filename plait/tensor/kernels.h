@@ -22,6 +22,7 @@ struct KernelCall {
   std::span<const ArrayType> types;  // types of the results; empty if the kernel infers them
   // To be filled. If one is not empty, the result may be written there.
   std::span<Array> results;
+  Device device = {};  // for the results
 
   // Allocates result i: in the array given for it; else in place of an operand of the same dtype
   // and sizes that has no other owner; else in new memory.
@@ -55,9 +56,13 @@ struct Kernel {
 };
 
 // The latest registration wins.
-void register_kernel(const ir::Primitive& primitive, const Kernel& kernel);
+void register_kernel(const ir::Primitive& primitive, const Kernel& kernel,
+                     Device::Kind device = Device::Kind::cpu);
 // Falls back to the reference loops; KeyError if the primitive has no kernel at all.
 const Kernel& kernel_of(const ir::Primitive& primitive);
+// The kernel for another device than the CPU; null if the operation runs on the host
+// (device_calls.h).
+const Kernel* find_device_kernel(const ir::Primitive& primitive, Device::Kind device);
 
 // Registers the CPU kernels; called before the first lookup. Defined in `cpu`.
 void register_cpu_kernels();

@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
+#include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
 namespace {
@@ -36,6 +37,12 @@ Array Array::empty(DType dtype, Sizes sizes) {
   Layout layout = Layout::contiguous(std::move(sizes));
   const int64_t bytes = byte_count(dtype, layout.element_count());
   return {dtype, std::move(layout), Buffer::allocate(bytes)};
+}
+
+Array Array::empty_on(Device device, DType dtype, Sizes sizes) {
+  Layout layout = Layout::contiguous(std::move(sizes));
+  const int64_t bytes = byte_count(dtype, layout.element_count());
+  return {dtype, std::move(layout), Buffer::allocate_on(device, bytes)};
 }
 
 Array Array::filled(DType dtype, Sizes sizes, const Element& value) {
@@ -81,19 +88,27 @@ Element Array::element() const {
     throw ValueError("expected an array of one element, not one of sizes {}",
                      text_of_sizes(sizes()));
   }
-  return load_element(dtype_, data());
+  return load_element(dtype_, on_host().data());
 }
 
 Array Array::contiguous() const { return is_contiguous() ? *this : copy(); }
 
 Array Array::copy() const {
-  Array result = empty(dtype_, sizes());
+  Array result = empty_on(device(), dtype_, sizes());
+  copy_elements(*this, result);
+  return result;
+}
+
+Array Array::on(Device device) const {
+  if (device == this->device()) return *this;
+  Array result = empty_on(device, dtype_, sizes());
   copy_elements(*this, result);
   return result;
 }
 
 Array Array::converted(DType dtype) const {
   if (dtype == dtype_) return *this;
+  if (!is_on_host()) return on_host().converted(dtype).on(device());
   const Array source = contiguous();
   Array result = empty(dtype, sizes());
   const int64_t from = element_size(), to = size_of(dtype);
@@ -112,10 +127,16 @@ Array Array::reshaped(const Sizes& sizes) const {
 }
 
 Literal Array::literal() const {
-  const Array dense = contiguous();
+  const Array dense = on_host().contiguous();
   const auto bytes = static_cast<size_t>(element_count() * element_size());
   return Literal::of_bytes(dtype_, {sizes().begin(), sizes().end()},
                            {dense.data(), dense.data() + bytes});
+}
+
+void Array::refuse_device_memory() const {
+  throw DeviceError("{}{} is on {}, and host code cannot read it there", name_of(dtype_),
+                    text_of_sizes(sizes()), text_of(device()))
+      .hint("x.to(\"cpu\") copies it to the host");
 }
 
 void Array::expect_elements(DType dtype) const {

@@ -25,6 +25,7 @@ class Array {
       : dtype_(dtype), layout_(std::move(layout)), buffer_(std::move(buffer)) {}
 
   static Array empty(DType dtype, Sizes sizes);  // not initialised
+  static Array empty_on(Device device, DType dtype, Sizes sizes);
   static Array filled(DType dtype, Sizes sizes, const Element& value);
   static Array of(const Literal& literal);
   template <class T>
@@ -45,11 +46,20 @@ class Array {
   int64_t element_count() const { return layout_.element_count(); }
   int64_t element_size() const { return size_of(dtype_); }
   const Buffer& buffer() const { return buffer_; }
+  Device device() const { return buffer_.device(); }
+  bool is_on_host() const { return buffer_.is_on_host(); }
 
-  // Address of the element with all indices 0.
-  const std::byte* data() const { return buffer_.data() + layout_.offset * element_size(); }
+  // Address of the element with all indices 0. DeviceError unless it is in the memory of the host:
+  // this is where host code gets at bytes.
+  const std::byte* data() const {
+    if (!is_on_host()) [[unlikely]]
+      refuse_device_memory();
+    return device_data();
+  }
+  // The same in the memory of its device, for the kernels of the device.
+  std::byte* device_data() const { return buffer_.data() + layout_.offset * element_size(); }
   // Only for an array that the caller has just made, or if is_writable().
-  std::byte* writable_data() { return buffer_.data() + layout_.offset * element_size(); }
+  std::byte* writable_data() { return const_cast<std::byte*>(data()); }
   bool is_writable() const { return buffer_.is_writable(); }
   bool is_contiguous() const { return layout_.is_contiguous(); }
 
@@ -67,13 +77,16 @@ class Array {
   Element element() const;  // ValueError unless the array has one element
 
   Array view(Layout layout) const { return Array(dtype_, std::move(layout), buffer_); }
-  Array contiguous() const;                  // itself, or a copy in row-major order
-  Array copy() const;                        // always new memory
+  Array contiguous() const;       // itself, or a copy in row-major order
+  Array copy() const;             // always new memory, on the same device
+  Array on(Device device) const;  // itself if it is there; else a copy, contiguous
+  Array on_host() const { return on(Device()); }
   Array converted(DType dtype) const;        // itself if it has the dtype
   Array reshaped(const Sizes& sizes) const;  // a view if possible
   Literal literal() const;
 
  private:
+  [[noreturn]] void refuse_device_memory() const;
   void expect_elements(DType dtype) const;
   void expect_count(size_t values) const;
 
@@ -83,7 +96,7 @@ class Array {
 };
 
 // Copies the elements of `from` into `to`, which has the same sizes and dtype and is writable. The
-// arrays must not overlap.
+// arrays must not overlap; they may be on different devices.
 void copy_elements(const Array& from, Array& to);
 
 // As NumPy prints it, then its type: "[[1. 2.]\n [3. 4.]] : f32[2, 2]". Large arrays are

@@ -242,6 +242,6 @@ class ArrayPrinter {
 
 }  // namespace
 
-std::string text_of(const Array& array) { return ArrayPrinter(array).text(); }
+std::string text_of(const Array& array) { return ArrayPrinter(array.on_host()).text(); }
 
 }  // namespace plait

@@ -11,6 +11,10 @@ Buffer Buffer::allocate(int64_t bytes) {
   return source == nullptr ? from_cache(bytes) : source->allocate(bytes);
 }
 
+Buffer Buffer::allocate_on(Device device, int64_t bytes) {
+  return device.is_cpu() ? allocate(bytes) : Buffer(allocate_block_on(device, bytes));
+}
+
 Buffer Buffer::allocate_work(int64_t bytes) {
   BufferSource* const source = BufferSource::current();
   return source == nullptr ? from_cache(bytes) : source->allocate_work(bytes);
@@ -35,6 +39,7 @@ Buffer Buffer::elsewhere(void* data, std::function<void()> release, bool is_borr
 }
 
 void Buffer::destroy(MemoryBlock* block) noexcept {
+  if (block->memory != nullptr) return free_block_on_device(block);
   if (block->release != nullptr) {
     (*block->release)();
     delete block->release;

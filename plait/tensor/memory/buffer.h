@@ -14,6 +14,7 @@ class Buffer {
   Buffer() = default;
   // Not initialised; MemoryError if there is not enough memory.
   static Buffer allocate(int64_t bytes);
+  static Buffer allocate_on(Device device, int64_t bytes);
   // Workspace that is released before the operation ends: while a program runs, it comes from the
   // memory planned for it (buffer_source.h).
   static Buffer allocate_work(int64_t bytes);
@@ -38,6 +39,9 @@ class Buffer {
   }
 
   explicit operator bool() const { return block_ != nullptr; }
+  Device device() const { return block_->device; }
+  bool is_on_host() const { return block_->memory == nullptr; }
+  // An address in the memory of its device.
   std::byte* data() const { return block_->data; }
   bool is_borrowed() const { return block_->is_borrowed; }
   // True if this is the only owner and the memory is not borrowed.

@@ -3,11 +3,13 @@
 // one shared list.
 #include "plait/tensor/memory/memory.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include <sys/mman.h>
@@ -16,6 +18,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/available_memory.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/tensor/memory/device_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PLAIT_ASAN 1
@@ -36,11 +39,16 @@ constinit Setting<int64_t> kMemoryLimit(
      .standard = "0",
      .description = "limit on the bytes of all arrays together; 0 means the available memory",
      .range = {0, int64_t{1} << 62}});
-}
+constinit Setting<int64_t> kDeviceMemoryLimit(
+    {.name = "device_memory_limit",
+     .standard = "0",
+     .description = "limit on the bytes of all arrays on one device; 0 means its free memory",
+     .range = {0, int64_t{1} << 62}});
+}  // namespace setting
 
 namespace {
 
-const ListedSettings memory_settings{&setting::kMemoryLimit};
+const ListedSettings memory_settings{&setting::kMemoryLimit, &setting::kDeviceMemoryLimit};
 
 constexpr int64_t kStep = 64, kLinearLimit = 1024;
 constexpr int kLinearClasses = kLinearLimit / kStep;  // class 0 has 64 bytes, class 15 has 1024
@@ -223,18 +231,42 @@ Tags& tags() {
   static Immortal<Tags> tags;
   return *tags;
 }
-Usage total_usage;
-std::array<Usage, kMostTags + 1> usage_by_tag;
+struct DeviceUsage {
+  Usage total;
+  std::array<Usage, kMostTags + 1> by_tag;
+};
+constinit DeviceUsage host_usage;
+constinit std::array<DeviceUsage, Device::kMost> cuda_usage;
+
+DeviceUsage& usage_of(Device device) {
+  return device.is_cpu() ? host_usage : cuda_usage[device.index];
+}
 
 [[noreturn]] void refuse(int64_t bytes, std::string_view why) {
   throw MemoryError("cannot allocate {} bytes: {}", bytes, why)
       .hint("free arrays, or use a smaller batch or dtype");
 }
 
+// Names the tags that hold most.
+[[noreturn]] void refuse_on(Device device, int64_t bytes, std::string_view why) {
+  std::vector<MemoryStatistics> tags = memory_statistics_by_tag(device);
+  std::ranges::sort(tags, std::ranges::greater(), &MemoryStatistics::live_bytes);
+  std::string holders;
+  for (const MemoryStatistics& tag : std::span(tags).first(std::min<size_t>(tags.size(), 3))) {
+    if (tag.live_bytes == 0) break;
+    holders += fmt::format("{}{} holds {}", holders.empty() ? "" : ", ",
+                           tag.tag.empty() ? "memory without a tag" : fmt::format("'{}'", tag.tag),
+                           tag.live_bytes);
+  }
+  throw MemoryError("cannot allocate {} bytes on {}: {}{}", bytes, text_of(device), why,
+                    holders.empty() ? "" : fmt::format(" ({})", holders))
+      .hint("free arrays, or use a smaller batch or dtype");
+}
+
 void check_limit(int64_t bytes) {
   const int64_t limit = setting::kMemoryLimit.get();
   if (limit == 0) return;
-  const int64_t live = total_usage.live.load(std::memory_order_relaxed);
+  const int64_t live = host_usage.total.live.load(std::memory_order_relaxed);
   if (bytes > limit - live) {
     refuse(bytes,
            fmt::format("the setting memory_limit is exceeded ({} of {} are in use)", live, limit));
@@ -282,14 +314,14 @@ MemoryBlock* allocate_block(int64_t bytes) {
   block->tag = ambient.memory_tag;
   block->owners.store(1, std::memory_order_relaxed);
   show(block);
-  total_usage.add(bytes);
-  usage_by_tag[ambient.memory_tag].add(bytes);
+  host_usage.total.add(bytes);
+  host_usage.by_tag[ambient.memory_tag].add(bytes);
   return block;
 }
 
 void free_block(MemoryBlock* block) noexcept {
-  total_usage.subtract(block->bytes);
-  usage_by_tag[block->tag].subtract(block->bytes);
+  host_usage.total.subtract(block->bytes);
+  host_usage.by_tag[block->tag].subtract(block->bytes);
   hide(block);
   const int64_t size = size_of_class(block->size_class);
   if (block->size_class < kThreadClasses && !thread_blocks.is_over) {
@@ -303,20 +335,64 @@ void free_block(MemoryBlock* block) noexcept {
   shared_blocks().put(block);
 }
 
-MemoryStatistics memory_statistics() { return total_usage.read("all"); }
+MemoryBlock* allocate_block_on(Device device, int64_t bytes) {
+  DeviceMemory& memory = device_memory(device);
+  const int64_t limit = setting::kDeviceMemoryLimit.get();
+  DeviceUsage& usage = usage_of(device);
+  if (bytes < 0) refuse_on(device, bytes, "more than any device has");
+  if (limit > 0 && bytes > limit - usage.total.live.load(std::memory_order_relaxed)) {
+    refuse_on(device, bytes, fmt::format("the setting device_memory_limit is {}", limit));
+  }
+  MemoryBlock* block = allocate_block(0);
+  std::byte* data = nullptr;
+  try {
+    data = memory.allocate(bytes);
+    if (data == nullptr) {
+      refuse_on(device, bytes, fmt::format("{} bytes are free", memory.free_bytes()));
+    }
+  } catch (...) {
+    free_block(block);
+    throw;
+  }
+  block->data = data;
+  block->memory = &memory;
+  block->device = device;
+  block->bytes = bytes;
+  usage.total.add(bytes);
+  usage.by_tag[block->tag].add(bytes);
+  return block;
+}
 
-std::vector<MemoryStatistics> memory_statistics_by_tag() {
+void free_block_on_device(MemoryBlock* block) noexcept {
+  DeviceUsage& usage = usage_of(block->device);
+  usage.total.subtract(block->bytes);
+  usage.by_tag[block->tag].subtract(block->bytes);
+  block->memory->free(block->data, block->bytes);
+  block->data = block->own_data();
+  block->memory = nullptr;
+  block->device = {};
+  block->bytes = 0;
+  free_block(block);
+}
+
+MemoryStatistics memory_statistics(Device device) { return usage_of(device).total.read("all"); }
+
+std::vector<MemoryStatistics> memory_statistics_by_tag(Device device) {
   const std::lock_guard lock(tags().mutex);
   std::vector<MemoryStatistics> statistics;
   for (size_t i = 0; i < tags().names.size(); ++i) {
-    statistics.push_back(usage_by_tag[i].read(tags().names[i]));
+    statistics.push_back(usage_of(device).by_tag[i].read(tags().names[i]));
   }
   return statistics;
 }
 
 void reset_peak_memory() {
-  for (Usage& usage : usage_by_tag) usage.peak = usage.live.load();
-  total_usage.peak = total_usage.live.load();
+  const auto reset = [](DeviceUsage& usage) {
+    for (Usage& each : usage.by_tag) each.peak = each.live.load();
+    usage.total.peak = usage.total.live.load();
+  };
+  reset(host_usage);
+  std::ranges::for_each(cuda_usage, reset);
 }
 
 int64_t cached_memory() {

@@ -10,12 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/device.h"
 #include "plait/core/settings.h"
 
 namespace plait {
 
+class DeviceMemory;
+
 namespace setting {
-extern Setting<int64_t> kMemoryLimit;
+extern Setting<int64_t> kMemoryLimit, kDeviceMemoryLimit;
 }
 
 // Decrements the count; true if this was the last owner. The only owner needs no atomic
@@ -25,7 +28,7 @@ inline bool release_owner(std::atomic<uint32_t>& owners) {
          owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-// Header of a block; the requested bytes follow directly.
+// Header of a block; the requested bytes follow directly, unless they are on another device.
 struct alignas(64) MemoryBlock {
   int64_t bytes = 0;  // as requested
   uint16_t size_class = 0;
@@ -33,8 +36,10 @@ struct alignas(64) MemoryBlock {
   std::atomic<uint32_t> owners{1};           // for Buffer
   std::function<void()>* release = nullptr;  // for Buffer, if the bytes are outside the block
   std::byte* data = own_data();
-  MemoryBlock* next = nullptr;  // in a free list
-  bool is_borrowed = false;     // for Buffer: the bytes belong to someone else
+  MemoryBlock* next = nullptr;     // in a free list
+  DeviceMemory* memory = nullptr;  // owner of `data`; null for the host's
+  Device device = {};              // where `data` is
+  bool is_borrowed = false;        // for Buffer: the bytes belong to someone else
 
   std::byte* own_data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -44,6 +49,9 @@ static_assert(sizeof(MemoryBlock) == 64);
 // `memory_limit` does not allow so much. The bytes are not initialised.
 MemoryBlock* allocate_block(int64_t bytes);
 void free_block(MemoryBlock* block) noexcept;
+// The same in the memory of a device other than the CPU, up to the setting `device_memory_limit`.
+MemoryBlock* allocate_block_on(Device device, int64_t bytes);
+void free_block_on_device(MemoryBlock* block) noexcept;
 
 struct MemoryStatistics {
   std::string tag;         // "" for memory without a tag
@@ -51,9 +59,9 @@ struct MemoryStatistics {
   int64_t peak_bytes = 0;  // maximum of live_bytes since the start or the last reset
 };
 
-// For all tags together, and one entry for each tag ever used.
-MemoryStatistics memory_statistics();
-std::vector<MemoryStatistics> memory_statistics_by_tag();
+// For one device: for all tags together, and one entry for each tag ever used.
+MemoryStatistics memory_statistics(Device device = {});
+std::vector<MemoryStatistics> memory_statistics_by_tag(Device device = {});
 void reset_peak_memory();      // sets each peak to the bytes that are live now
 int64_t cached_memory();       // bytes of free blocks that are kept for reuse
 void release_cached_memory();  // returns them to the system, except those of other threads

@@ -9,6 +9,7 @@
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/tensor/memory/array.h"
+#include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
 namespace {
@@ -185,6 +186,15 @@ void copy_words(const Plan& plan, std::byte* to_bytes, const std::byte* from_byt
   });
 }
 
+// Between two devices through the host.
+void copy_with_device(const Array& from, Array& to) {
+  if (from.is_on_host()) return device_memory(to.device()).copy(from, to);
+  if (to.is_on_host() || to.device() == from.device()) {
+    return device_memory(from.device()).copy(from, to);
+  }
+  device_memory(to.device()).copy(from.on_host(), to);
+}
+
 }  // namespace
 
 void copy_elements(const Array& from, Array& to) {
@@ -194,6 +204,7 @@ void copy_elements(const Array& from, Array& to) {
   }
   const int64_t count = to.element_count();
   if (count == 0) return;
+  if (!from.is_on_host() || !to.is_on_host()) return copy_with_device(from, to);
   std::byte* target = to.writable_data();
   const std::byte* source = from.data();
   const int64_t bytes = count * to.element_size();

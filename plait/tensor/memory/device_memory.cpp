@@ -1,0 +1,72 @@
+#include "plait/tensor/memory/device_memory.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "plait/core/error.h"
+#include "plait/core/inside/system/immortal.h"
+
+namespace plait {
+namespace {
+
+// Devices are never closed: arrays may outlive everything else.
+struct Devices {
+  std::mutex mutex;
+  DeviceKind functions;
+  std::array<std::unique_ptr<DeviceMemory>, Device::kMost> owned;
+  std::array<std::atomic<DeviceMemory*>, Device::kMost> open{};
+};
+Devices& cuda_devices() {
+  static Immortal<Devices> devices;
+  return *devices;
+}
+
+[[noreturn]] void refuse(Device device, int count) {
+  if (count == 0) {
+    throw DeviceError("there is no device '{}' on this machine", text_of(device))
+        .hint("the CPU is 'cpu'");
+  }
+  throw DeviceError("there is no device '{}': the machine has {} of this kind", text_of(device),
+                    count);
+}
+
+DeviceMemory& open_device(Device device) {
+  Devices& devices = cuda_devices();
+  const std::lock_guard lock(devices.mutex);
+  std::unique_ptr<DeviceMemory>& memory = devices.owned[device.index];
+  if (memory == nullptr) {
+    if (devices.functions.open == nullptr) {
+      throw DeviceError("this build of Plait computes on the CPU only, not on '{}'",
+                        text_of(device))
+          .hint("build with the preset cuda");
+    }
+    memory = devices.functions.open(device.index);
+    if (memory == nullptr) refuse(device, devices.functions.count());
+    devices.open[device.index].store(memory.get(), std::memory_order_release);
+  }
+  return *memory;
+}
+
+}  // namespace
+
+DeviceMemory& device_memory(Device device) {
+  if (device.is_cpu())
+    throw ValueError("device_memory: the CPU has none; its memory is the host's");
+  DeviceMemory* const open = cuda_devices().open[device.index].load(std::memory_order_acquire);
+  return open != nullptr ? *open : open_device(device);
+}
+
+void register_devices(Device::Kind kind, const DeviceKind& functions) {
+  if (kind == Device::Kind::cpu) throw ValueError("the CPU needs no registration");
+  const std::lock_guard lock(cuda_devices().mutex);
+  cuda_devices().functions = functions;
+}
+
+int device_count(Device::Kind kind) {
+  if (kind == Device::Kind::cpu) return 1;
+  const auto count = cuda_devices().functions.count;
+  return count == nullptr ? 0 : count();
+}
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+// Memory of devices other than the CPU. Declared here; implemented by the backends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "plait/core/device.h"
+
+namespace plait {
+
+class Array;
+
+// The memory of one device. Called by several threads concurrently.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+
+  // Not initialised, aligned to 256 bytes; null if there is not enough memory. The address is the
+  // device's: the host must not use it.
+  virtual std::byte* allocate(int64_t bytes) = 0;
+  // Kernels that were started before may still use the bytes.
+  virtual void free(std::byte* data, int64_t bytes) noexcept = 0;
+  // Copies elements between arrays of the same dtype and sizes; either or both are on this device,
+  // the other one is on the host. Waits if `to` is on the host.
+  virtual void copy(const Array& from, Array& to) = 0;
+  // Waits until all that was started has ended. Throws what kernels have noted, such as an
+  // IndexError.
+  virtual void synchronize() = 0;
+  virtual int64_t free_bytes() = 0;
+};
+
+// DeviceError if this machine or this build has no such device. Not for the CPU.
+DeviceMemory& device_memory(Device device);
+
+// Opens the devices of a kind when they are first used. `open` returns null if the machine has
+// fewer devices, and throws a DeviceError that says what is missing if it can use none.
+struct DeviceKind {
+  int (*count)() = nullptr;  // 0 if there are none; does not throw
+  std::unique_ptr<DeviceMemory> (*open)(int index) = nullptr;
+};
+void register_devices(Device::Kind kind, const DeviceKind& functions);
+
+// How many devices of a kind the machine has.
+int device_count(Device::Kind kind);
+
+}  // namespace plait
