@@ -252,7 +252,7 @@ class Copies:
 
     def call(self, function, leaves, arguments_of=lambda tree: tree, result_of=lambda returned: returned):
         """function(*arguments_of(tree)), where the tree has these leaves. `result_of`: the part of what it returns that the caller receives."""
-        copies = _core._HandedCopies(self._to)
+        copies = _core._ArgumentCopies(self._to)
         handed = Handed(self._form, [copies.add(leaf) if isinstance(leaf, _core.Tensor) else leaf for leaf in leaves], place=self._place)
         returned = function(*arguments_of(handed.tree))
         handed.expect_unchanged(self._what, result_of(returned))
