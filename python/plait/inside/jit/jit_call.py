@@ -76,10 +76,10 @@ class Call:
             argument = Argument(value)
         except RecursionError:
             raise NoTree(f"{name} holds itself") from None
-        self._look_at_constants(name, argument.structure, value)
+        self._note_constants(name, argument.structure, value)
         return argument
 
-    def _look_at_constants(self, name, structure, tree):
+    def _note_constants(self, name, structure, tree):
         """Adds to the key what distinguishes equal values. Symbolic sizes belong to the current recording: a function that receives
         some is part of that record."""
         constants = [value for _, value in structure._objects()]
@@ -96,7 +96,7 @@ class Call:
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
         for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
-            self._look_at_constants(f"outside.{path}", structure, found.value)
+            self._note_constants(f"outside.{path}", structure, found.value)
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):
                 if isinstance(leaf, _core.Tensor):

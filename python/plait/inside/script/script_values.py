@@ -176,9 +176,9 @@ class _Watch:
     def __init__(self, function):
         self._seen = {}
         self._tensors = {}  # and their contents, by id
-        self._look_at_function(function, 0)
+        self._read_function(function, 0)
 
-    def _look_at_function(self, function, depth):
+    def _read_function(self, function, depth):
         if id(function) in self._seen:
             return
         self._seen[id(function)] = (function, "", None)
@@ -189,17 +189,17 @@ class _Watch:
             except ValueError:  # empty
                 continue
             if not is_own:
-                self._look_at(name, value, depth)
+                self._read_value(name, value, depth)
             elif isinstance(value, types.FunctionType):
-                self._look_at_function(value, depth)
+                self._read_function(value, depth)
         if is_own:
             return
         for name in function.__code__.co_names:
             value = function.__globals__.get(name)
             if isinstance(value, (list, dict, set, collections.deque, Tensor)):
-                self._look_at(name, value, depth)
+                self._read_value(name, value, depth)
 
-    def _look_at(self, path, value, depth):
+    def _read_value(self, path, value, depth):
         if isinstance(value, Tensor):
             self._tensors.setdefault(id(value), (value, value._share()))
             return
@@ -207,16 +207,16 @@ class _Watch:
             return
         if isinstance(value, types.FunctionType):
             if module_of(value).split(".")[0] not in ("plait", "numpy"):
-                self._look_at_function(value, depth + 1)
+                self._read_function(value, depth + 1)
             return
         contents = _contents(value)
         if contents is not None:
             self._seen[id(value)] = (value, path, contents)
         elif not isinstance(value, tuple) and _core._children(value) is not None:  # a layer
             for leaf in _core._flatten(value)[0]:
-                self._look_at(path, leaf, depth)
+                self._read_value(path, leaf, depth)
         for each in value if isinstance(value, tuple) else contents or ():
-            self._look_at(path, each, depth + 1)
+            self._read_value(path, each, depth + 1)
 
     def written(self):
         """The tensors that were assigned into (x[i] = y), by id."""
