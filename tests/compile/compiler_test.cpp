@@ -109,7 +109,8 @@ TEST(Settings, OfEveryRoomAreListed) {
   }
   EXPECT_EQ(
       names,
-      "arena cpu detect_anomaly dump log memory_limit passes spin_microseconds threads verify ");
+      "arena cpu default_device detect_anomaly device_memory_limit dump log memory_limit passes "
+      "reproducible spin_microseconds threads verify ");
 }
 
 TEST(Settings, AreDocumented) {

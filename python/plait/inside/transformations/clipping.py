@@ -3,6 +3,7 @@
 import math
 
 from plait import _core, errors
+from plait.inside.arrays.interop import asarray
 from plait.inside.transformations.transformation import (ANY, POSITIVE, Columns, GradientTransformation, PerWeight, State, square, squared_norm, widened)
 from plait.inside.settings.anomaly import check_finite
 from plait.random import key as make_key, normal, split_key
@@ -80,8 +81,9 @@ def unitwise_clip(g_norm, max_norm, grad, div_eps=1e-6):
     [[1.5 1. ]
      [2.  0. ]] : f32[2, 2]
     """
+    g_norm, max_norm, grad = (asarray(each) for each in (g_norm, max_norm, grad))
     for name, norm in ("g_norm", g_norm), ("max_norm", max_norm):
-        if tuple(norm.shape) != tuple(grad.shape):
+        if norm.shape != grad.shape:
             raise errors.ShapeError(f"optim.unitwise_clip: {name} is {list(norm.shape)}, expected {list(grad.shape)} as the gradient")
     return _core.where(g_norm < max_norm, grad, grad * (max_norm / _core.maximum(g_norm, div_eps)))
 

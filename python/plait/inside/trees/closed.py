@@ -2,6 +2,7 @@
 
 import inspect
 
+from plait import _core
 from plait.inside.help.names import of_assignment
 from plait.inside.trees.module import Module
 
@@ -11,6 +12,7 @@ _IN_MAKING = "_in_making"
 class _Making(type):
     """Marks an object while its __init__ runs."""
 
+    @_core._boundary  # errors end in the user's own line
     def __call__(cls, *arguments, **named):
         made = cls.__new__(cls)
         object.__setattr__(made, _IN_MAKING, True)
