@@ -1,0 +1,153 @@
+#include "tests/cuda_emulator/driver/streams.h"
+
+#include <chrono>
+
+#include "tests/cuda_emulator/device/findings.h"
+#include "tests/cuda_emulator/driver/state.h"
+
+namespace emulator {
+namespace {
+
+double milliseconds_now() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Waits until no other thread runs work of the stream.
+void wait_while_busy(Stream& stream) {
+  std::unique_lock lock(driver_mutex(), std::adopt_lock);
+  stream_progress().wait(lock, [&] { return !stream.is_busy; });
+  lock.release();
+}
+
+// Runs the first work of a stream, after what it waits for.
+void step(Stream& stream) {
+  if (stream.is_busy) return wait_while_busy(stream);
+  const auto waits_for = stream.queue.front().waits_for;
+  const auto first = stream.queue.front().done;
+  for (const auto& marker : waits_for) run_until(marker);
+  // Others may have run meanwhile, if one of them was a function of the host.
+  if (stream.is_busy || stream.queue.empty() || stream.queue.front().done != first) return;
+  Work work = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  stream.is_busy = true;
+  Context& context = *stream.context;
+  if (context.sticky == CUDA_SUCCESS) {
+    const CUresult result = run_work(work);
+    if (result != CUDA_SUCCESS && context.sticky == CUDA_SUCCESS) context.sticky = result;
+  }
+  stream.is_busy = false;
+  work.done->milliseconds = milliseconds_now();
+  work.done->is_done = true;
+  stream_progress().notify_all();
+}
+
+std::vector<Stream*> all_streams() {
+  std::vector<Stream*> streams;
+  for (const auto& context : state().contexts) streams.push_back(&context->legacy);
+  const auto& others = state().streams.in_order();
+  streams.insert(streams.end(), others.begin(), others.end());
+  return streams;
+}
+
+// Other streams may run before what is waited for: with other orders than 0 they do.
+void run_others(const Stream& waited) {
+  const int order = settings().order;
+  if (order == 0) return;
+  static uint64_t salt = 0;
+  ++salt;
+  std::vector<Stream*> streams = all_streams();
+  const std::vector<int> indices = chosen_order(static_cast<int>(streams.size()), salt * 977);
+  for (const int k : indices) {
+    Stream& stream = *streams[static_cast<size_t>(k)];
+    if (&stream == &waited) continue;
+    // Reversed: all of them run first. Random: each runs a part of its work.
+    size_t count = order == 1 ? stream.queue.size()
+                              : static_cast<size_t>(chosen_order(
+                                    static_cast<int>(stream.queue.size()) + 1, salt + 7)[0]);
+    for (; count && !stream.queue.empty(); --count) step(stream);
+  }
+}
+
+void add_legacy_waits(Stream& stream, Work& work) {
+  const auto add = [&](const Stream& other) {
+    if (other.last && !other.last->is_done) work.waits_for.push_back(other.last);
+  };
+  if (!stream.is_legacy) {
+    if (stream.is_blocking) add(stream.context->legacy);
+    return;
+  }
+  for (const Stream* other : state().streams.in_order()) {
+    if (other->context == stream.context && other->is_blocking) add(*other);
+  }
+}
+
+}  // namespace
+
+std::mutex& driver_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+std::condition_variable& stream_progress() {
+  static auto* progress = new std::condition_variable;
+  return *progress;
+}
+
+bool& is_in_host_function() {
+  static thread_local bool is_in = false;
+  return is_in;
+}
+
+CUresult run_work(const Work& work) {
+  if (!work.run) return CUDA_SUCCESS;
+  if (!work.is_host_function) return work.run();
+  driver_mutex().unlock();
+  is_in_host_function() = true;
+  const CUresult result = work.run();
+  is_in_host_function() = false;
+  driver_mutex().lock();
+  return result;
+}
+
+void enqueue(Stream& stream, Work work) {
+  if (stream.is_legacy) refuse_implicit_wait(*stream.context);
+  if (stream.capture) return capture_work(stream, std::move(work));
+  add_legacy_waits(stream, work);
+  work.done->stream = &stream;
+  stream.last = work.done;
+  stream.queue.push_back(std::move(work));
+}
+
+void enqueue_and_wait(Stream& stream, Work work) {
+  refuse_while_capturing(stream);
+  const auto done = work.done;
+  enqueue(stream, std::move(work));
+  run_until(done);
+}
+
+void run_until(const std::shared_ptr<Marker>& marker) {
+  if (!marker || marker->is_done) return;
+  static bool is_ordering = false;
+  if (!is_ordering) {
+    is_ordering = true;
+    run_others(*marker->stream);
+    is_ordering = false;
+  }
+  while (!marker->is_done) step(*marker->stream);
+}
+
+void drain(Stream& stream) {
+  if (stream.last) run_until(stream.last);
+}
+
+void drain(Context& context) {
+  for (Stream* stream : all_streams()) {
+    if (stream->context == &context) drain(*stream);
+  }
+}
+
+bool is_drained(const Stream& stream) { return !stream.last || stream.last->is_done; }
+
+}  // namespace emulator
