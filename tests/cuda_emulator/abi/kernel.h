@@ -12,10 +12,10 @@ extern "C" {
 struct EmulatedKernel {
   const char* name;
   void (*call)(void** parameters);
-  const unsigned* sizes;       // of the parameters, in bytes
-  const unsigned* alignments;  // of the parameters
+  const unsigned* sizes;       // bytes of the parameters
+  const unsigned* alignments;  // alignment of each parameter
   int parameters;
-  int most_threads;  // of __launch_bounds__; 0: not stated
+  int most_threads;  // the bound in __launch_bounds__; 0: not stated
   char* shared;      // static shared memory that it declares,
   char* shared_end;
   char* common_shared;  // and that functions of the text declare

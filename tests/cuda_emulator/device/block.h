@@ -14,8 +14,8 @@ namespace emulator {
 
 constexpr int kMostThreads = 1024;
 constexpr int kWarpSize = 32;
-constexpr size_t kMostShared = 227 * 1024;        // of a block, if asked for
-constexpr size_t kMostSharedUnasked = 48 * 1024;  // of a block, else
+constexpr size_t kMostShared = 227 * 1024;        // bytes a block, if asked for
+constexpr size_t kMostSharedUnasked = 48 * 1024;  // bytes a block, otherwise
 
 struct Sizes {
   unsigned x = 1, y = 1, z = 1;
@@ -45,10 +45,10 @@ struct RunningBlock {
   const char* stacks = nullptr;
   size_t stacks_bytes = 0;
   int thread = 0, threads = 0;
-  Sizes index;  // of the block in the grid
+  Sizes index;  // place in the grid
   unsigned long long packed_thread = 0, packed_block = 0;
   Clock clock;
-  CUresult result = CUDA_SUCCESS;  // of the launch
+  CUresult result = CUDA_SUCCESS;  // result for the launch
   bool is_stopped = false;         // the kernel runs no further
 };
 

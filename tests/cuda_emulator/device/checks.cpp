@@ -13,7 +13,7 @@ alignas(1024) char emulated_dynamic_shared[emulator::kMostShared + 1024];
 namespace emulator {
 namespace {
 
-constexpr size_t kMostFindings = 20;  // of a launch
+constexpr size_t kMostFindings = 20;  // a launch
 
 std::set<std::pair<std::string, const void*>>& reported() {
   static auto* all = new std::set<std::pair<std::string, const void*>>;

@@ -20,7 +20,7 @@ struct Fiber {
   void* stack_pointer = nullptr;
   FiberState state = FiberState::ended;
   int predicate = 0;
-  unsigned long long index = 0;  // of the thread in its block, packed
+  unsigned long long index = 0;  // place in its block, packed
   WarpOperation operation;
 };
 

@@ -10,7 +10,7 @@ namespace emulator {
 
 struct Settings {
   int devices = 2;
-  size_t memory = size_t{2} << 30;  // of each device, in bytes
+  size_t memory = size_t{2} << 30;  // bytes of each device
   int order = 0;                    // 0: in order, 1: reversed, more: the seed of random orders
   bool check = true;
 };

@@ -22,7 +22,7 @@ struct AccessCell {
 struct Clock {
   uint64_t now = 1;
   uint64_t launch_start = 0, block_start = 0, barrier = 0;
-  uint64_t warp_barrier[1024] = {};  // of each thread
+  uint64_t warp_barrier[1024] = {};  // the last one of each thread
 };
 
 // An earlier access that races with this one.
@@ -48,8 +48,8 @@ class Shadow {
   AccessCell* split(size_t word, const Clock& clock, uint64_t floor);
 
   size_t size_;
-  AccessCell* words_;  // of four bytes each
-  AccessCell* bytes_;  // of each byte of words that were accessed in parts
+  AccessCell* words_;  // one for four bytes
+  AccessCell* bytes_;  // one for each byte of words that were accessed in parts
 };
 
 }  // namespace emulator

@@ -39,7 +39,7 @@ Function& function_of(CUfunction handle) {
 namespace {
 
 struct Attribute {
-  int number;  // of CU_DEVICE_ATTRIBUTE_...
+  int number;  // a CU_DEVICE_ATTRIBUTE_...
   int value;
 };
 

@@ -7,7 +7,7 @@
 namespace emulator {
 namespace {
 
-constexpr int kRegisters = 32;  // of a thread, as far as limits need a number
+constexpr int kRegisters = 32;  // a thread, where limits need a number
 
 CUresult load(CUmodule* module, const void* image) {
   return entered_with_context([&](Context& context) {

@@ -32,7 +32,7 @@ struct Marker {
 
 // Work of a stream. `run` is called with the lock of the driver, except for functions of the host.
 struct Work {
-  int kind = 0;                   // of the node that it is in a graph: CU_GRAPH_NODE_TYPE_…
+  int kind = 0;                   // the CU_GRAPH_NODE_TYPE_… of its node in a graph
   std::function<CUresult()> run;  // may be empty
   bool is_host_function = false;
   const void* identity = nullptr;  // the function of a kernel
@@ -47,10 +47,10 @@ struct Stream {
   std::deque<Work> queue;
   bool is_busy = false;
   int polls = 0;                 // that were told of unfinished work
-  std::shared_ptr<Marker> last;  // of the work that was queued last; null: none yet
+  std::shared_ptr<Marker> last;  // marks the work that was queued last; null: none yet
 
   std::shared_ptr<Capture> capture;  // null: not capturing
-  std::vector<GraphNode*> frontier;  // what the next captured node depends on
+  std::vector<GraphNode*> frontier;  // dependencies of the next captured node
 };
 
 struct Event {

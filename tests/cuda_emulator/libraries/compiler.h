@@ -9,7 +9,7 @@ namespace emulator {
 
 struct CompileRequest {
   std::string text;
-  std::string name;                                          // of the text, in messages
+  std::string name;                                          // names the text in messages
   std::vector<std::pair<std::string, std::string>> headers;  // names and texts
   std::vector<std::string> options;                          // -D, -U and -I
   std::string standard = "c++17";

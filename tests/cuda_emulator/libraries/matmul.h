@@ -33,7 +33,7 @@ struct MatmulDescription {
   int64_t bias_batch_stride = 0;
   uint64_t auxiliary = 0;
   int64_t auxiliary_leading = 0, auxiliary_batch_stride = 0;
-  uint64_t scales[4] = {};  // of A, B, C and D, for numbers of 8 bits
+  uint64_t scales[4] = {};  // for A, B, C and D, for numbers of 8 bits
   uint64_t most_of_d = 0;
   int32_t auxiliary_type = -1, bias_type = -1;  // -1: the type of D
   int8_t fast_accumulation = 0;
@@ -49,7 +49,7 @@ struct MatmulPreference {
 
 struct Matmul {
   MatmulDescription description;
-  MatrixLayout layouts[4];                       // of A, B, C and D
+  MatrixLayout layouts[4];                       // for A, B, C and D
   uint64_t matrices[4] = {};                     // their addresses
   double alpha = 1, beta = 0;                    // where they are given on the host
   uint64_t alpha_address = 0, beta_address = 0;  // else

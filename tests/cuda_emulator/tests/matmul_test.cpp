@@ -224,7 +224,7 @@ class Products : public Gpu {
 
   cublasLtHandle_t handle_ = nullptr;
   CUdeviceptr a_ = 0, b_ = 0, c_ = 0, d_ = 0, bias_ = 0, auxiliary_ = 0;
-  std::function<void()> change_;  // of the matrices, before they are multiplied
+  std::function<void()> change_;  // changes the matrices before they are multiplied
 };
 
 TEST_F(Products, OfEachType) {
@@ -313,7 +313,7 @@ TEST_F(Products, GradientsOfBiases) {
 TEST_F(Products, TheBackwardPassOfGelu) {
   Case c = {&kF32, &kF32, &kF32, &kF32};
   c.epilogue = CUBLASLT_EPILOGUE_DGELU_BGRAD;
-  const double slope = 1.0829640838457826;  // of the approximation by tanh, at 1
+  const double slope = 1.0829640838457826;  // the slope at 1 of the approximation by tanh
   change_ = [&] {
     const size_t count = static_cast<size_t>((c.m + c.padding) * c.n);
     expect_success(library().cuMemsetD32Async(auxiliary_, 0x3f800000u, count, nullptr));
@@ -349,7 +349,7 @@ TEST_F(Products, WhatTheManualForbids) {
   c.epilogue = 4096;
   EXPECT_EQ(run(c), CUBLAS_STATUS_NOT_SUPPORTED);
   c.epilogue = CUBLASLT_EPILOGUE_GELU_AUX;
-  c.padding = 3;  // of the auxiliary matrix: not a multiple of 8
+  c.padding = 3;  // columns of the auxiliary matrix: not a multiple of 8
   EXPECT_EQ(run(c), CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
