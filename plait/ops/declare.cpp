@@ -21,8 +21,9 @@ const ir::Primitive& declare(Declaration declaration) {
   const ir::Primitive& primitive = ir::register_primitive(std::move(declaration.primitive));
   register_rules(primitive, std::move(declaration.rules));
   if (declaration.evaluator != nullptr) {
-    register_kernel(primitive,
-                    {.run = declaration.evaluator, .finds_types = declaration.finds_types});
+    const Kernel kernel{.run = declaration.evaluator, .finds_types = declaration.finds_types};
+    register_kernel(primitive, kernel);
+    if (declaration.serves_devices) register_kernel(primitive, kernel, Device::Kind::cuda);
   }
   const std::lock_guard lock(functions().mutex);
   functions().of.emplace(&primitive, declaration.function);

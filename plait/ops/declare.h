@@ -24,6 +24,8 @@ struct Declaration {
   void (*evaluator)(KernelCall& call, const void* data) = nullptr;
   // True if the evaluator checks its operands and determines the sizes of its results itself.
   bool finds_types = false;
+  // True if the evaluator makes views and copies of arrays only, so that it serves every device.
+  bool serves_devices = false;
   PublicFunction function = {};
 };
 

@@ -111,6 +111,22 @@ TEST_F(OnDevices, OperationsComputeWhereTheirOperandsAre) {
   EXPECT_TRUE((plait::sum(x) > 20.f).truth());
 }
 
+TEST_F(OnDevices, ViewsShareTheMemoryOfTheDevice) {
+  const Tensor x(numbers().on(kFirst));
+  const Buffer& memory = x.array().buffer();
+  EXPECT_EQ(transpose(x).array().buffer(), memory);
+  EXPECT_EQ(reshape(x, Shape{6}).array().buffer(), memory);
+  EXPECT_EQ(x[1].array().buffer(), memory);
+  EXPECT_EQ(broadcast_to(x, Shape{4, 2, 3}).array().buffer(), memory);
+  const Tensor host(numbers());
+  EXPECT_EQ(reshape(transpose(x), Shape{6}).text(), reshape(transpose(host), Shape{6}).text());
+  const auto joined = [](const Tensor& each) {
+    return pad(concat({each, each}, 0), {{1, 0}, {0, 2}});
+  };
+  EXPECT_EQ(joined(x).array().device(), kFirst);
+  EXPECT_EQ(joined(x).text(), joined(host).text());
+}
+
 TEST_F(OnDevices, OperandsOnDifferentDevicesAreRefused) {
   const Tensor x(numbers().on(kFirst)), y(numbers()), z(numbers().on(kSecond));
   expect_contains(message_of<DeviceError>([&] { (void)(x + y); }),

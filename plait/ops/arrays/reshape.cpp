@@ -269,7 +269,8 @@ struct ShapeTable {
                                  }}},
                  .batching = {batch_broadcast}},
        .evaluator = broadcast_now,
-       .finds_types = true});
+       .finds_types = true,
+       .serves_devices = true});
   const ir::Primitive& reshape = declare(
       {.primitive = {.name = "reshape",
                      .summary = "The same elements in row-major order in another shape.",
@@ -284,7 +285,8 @@ struct ShapeTable {
                                  }}},
                  .batching = {batch_reshape}},
        .evaluator = reshape_now,
-       .finds_types = true});
+       .finds_types = true,
+       .serves_devices = true});
   const ir::Primitive& permute =
       declare({.primitive = {.name = "permute",
                              .summary = "The dimensions in another order (a transpose).",
@@ -301,7 +303,8 @@ struct ShapeTable {
                                          }}},
                          .batching = {batch_permute}},
                .evaluator = permute_now,
-               .finds_types = true});
+               .finds_types = true,
+               .serves_devices = true});
 };
 const ShapeTable& shape_ops() {
   static const ShapeTable table;

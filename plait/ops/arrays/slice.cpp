@@ -143,7 +143,8 @@ void pad_now(KernelCall& call, const void*) {
   check_widths(a);
   const Array& x = call.operands[0];
   const int64_t count = x.sizes()[static_cast<size_t>(a.axis)];
-  call.results[0] = Array::filled(x.dtype(), call.types[0].sizes, Element::of(false));
+  call.results[0] =
+      Array::filled_on(call.device, x.dtype(), call.types[0].sizes, Element::of(false));
   Array& whole = call.results[0];
   Array inside =
       whole.view(whole.layout().sliced(a.axis, slice_of(a.before.number(), count, a.step)));
@@ -252,7 +253,8 @@ struct SliceTable {
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<SliceAttributes>(slice_ops().slice, a, operands, batched);
                  }}},
-       .evaluator = slice_now});
+       .evaluator = slice_now,
+       .serves_devices = true});
   const ir::Primitive& pad = declare(
       {.primitive = {.name = "pad",
                      .summary = "Zeros before, after and (by a step above 1) between the elements.",
@@ -265,7 +267,8 @@ struct SliceTable {
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<PadAttributes>(slice_ops().pad, a, operands, batched);
                  }}},
-       .evaluator = pad_now});
+       .evaluator = pad_now,
+       .serves_devices = true});
   const ir::Primitive& concat = declare(
       {.primitive = {.name = "concat",
                      .summary = "The operands concatenated along an axis.",
@@ -278,7 +281,8 @@ struct SliceTable {
                    return batch_along<AxisAttributes>(slice_ops().concat, a, operands, batched);
                  }},
                  .decomposition = concat_decomposed},
-       .evaluator = concat_now});
+       .evaluator = concat_now,
+       .serves_devices = true});
 };
 const SliceTable& slice_ops() {
   static const SliceTable table;

@@ -19,7 +19,8 @@ const ir::Primitive& checkpoint_name_primitive() {
                      .numerics = {.accuracy = ir::Accuracy::exact},
                      .index_map = ir::identity_map},
        .rules = {.partials = {Partial::one()}},
-       .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
+       .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; },
+       .serves_devices = true});
   return primitive;
 }
 

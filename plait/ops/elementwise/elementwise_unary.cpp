@@ -461,6 +461,7 @@ struct ElementwiseUnaryTable {
                      .index_map = ir::identity_map},
        .rules = {.partials = {Partial::zero()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; },
+       .serves_devices = true,
        .function = plait::stop_gradient});
   const ir::Primitive& is_nan =
       unary({"is_nan",

@@ -57,6 +57,12 @@ Array Array::filled(DType dtype, Sizes sizes, const Element& value) {
   return array;
 }
 
+Array Array::filled_on(Device device, DType dtype, Sizes sizes, const Element& value) {
+  if (device.is_cpu()) return filled(dtype, std::move(sizes), value);
+  const Array one = filled(dtype, {}, value);
+  return one.view(one.layout_.broadcast_to(sizes)).on(device);
+}
+
 Array Array::of(const Literal& literal) {
   const std::span<const int64_t> sizes = literal.sizes();
   if (literal.is_splat()) {

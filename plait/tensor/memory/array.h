@@ -27,6 +27,7 @@ class Array {
   static Array empty(DType dtype, Sizes sizes);  // not initialised
   static Array empty_on(Device device, DType dtype, Sizes sizes);
   static Array filled(DType dtype, Sizes sizes, const Element& value);
+  static Array filled_on(Device device, DType dtype, Sizes sizes, const Element& value);
   static Array of(const Literal& literal);
   template <class T>
   static Array of(std::span<const T> values, Sizes sizes);
