@@ -109,7 +109,7 @@ TEST(Settings, OfEveryRoomAreListed) {
   }
   EXPECT_EQ(
       names,
-      "arena cpu default_device detect_anomaly device_memory_limit dump log memory_limit passes "
+      "arena cpu cuda default_device detect_anomaly device_memory_limit dump log memory_limit passes "
       "reproducible spin_microseconds threads verify ");
 }
 

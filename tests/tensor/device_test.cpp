@@ -121,7 +121,7 @@ TEST_F(OnDevices, ViewsShareTheMemoryOfTheDevice) {
   const Tensor host(numbers());
   EXPECT_EQ(reshape(transpose(x), Shape{6}).text(), reshape(transpose(host), Shape{6}).text());
   const auto joined = [](const Tensor& each) {
-    return pad(concat({each, each}, 0), {{1, 0}, {0, 2}});
+    return pad(concat(std::vector{each, each}, 0), {{1, 0}, {0, 2}});
   };
   EXPECT_EQ(joined(x).array().device(), kFirst);
   EXPECT_EQ(joined(x).text(), joined(host).text());

@@ -12,7 +12,7 @@ namespace {
 
 // Devices are never closed: arrays may outlive everything else.
 struct Devices {
-  std::mutex mutex;
+  std::recursive_mutex mutex;  // a kind is registered while one of its devices is opened
   DeviceKind functions;
   std::array<std::unique_ptr<DeviceMemory>, Device::kMost> owned;
   std::array<std::atomic<DeviceMemory*>, Device::kMost> open{};
@@ -20,6 +20,11 @@ struct Devices {
 Devices& cuda_devices() {
   static Immortal<Devices> devices;
   return *devices;
+}
+
+const DeviceKind& functions_of_cuda() {
+  if (cuda_devices().functions.open == nullptr) register_cuda_devices();
+  return cuda_devices().functions;
 }
 
 [[noreturn]] void refuse(Device device, int count) {
@@ -36,13 +41,9 @@ DeviceMemory& open_device(Device device) {
   const std::lock_guard lock(devices.mutex);
   std::unique_ptr<DeviceMemory>& memory = devices.owned[device.index];
   if (memory == nullptr) {
-    if (devices.functions.open == nullptr) {
-      throw DeviceError("this build of Plait computes on the CPU only, not on '{}'",
-                        text_of(device))
-          .hint("build with the preset cuda");
-    }
-    memory = devices.functions.open(device.index);
-    if (memory == nullptr) refuse(device, devices.functions.count());
+    const DeviceKind& functions = functions_of_cuda();
+    memory = functions.open(device.index);
+    if (memory == nullptr) refuse(device, functions.count());
     devices.open[device.index].store(memory.get(), std::memory_order_release);
   }
   return *memory;
@@ -65,8 +66,8 @@ void register_devices(Device::Kind kind, const DeviceKind& functions) {
 
 int device_count(Device::Kind kind) {
   if (kind == Device::Kind::cpu) return 1;
-  const auto count = cuda_devices().functions.count;
-  return count == nullptr ? 0 : count();
+  const std::lock_guard lock(cuda_devices().mutex);
+  return functions_of_cuda().count();
 }
 
 }  // namespace plait

@@ -41,6 +41,10 @@ struct DeviceKind {
 };
 void register_devices(Device::Kind kind, const DeviceKind& functions);
 
+// Registers the GPUs of NVIDIA; called at the first use, unless others were registered. Defined in
+// `cuda`.
+void register_cuda_devices();
+
 // How many devices of a kind the machine has.
 int device_count(Device::Kind kind);
 

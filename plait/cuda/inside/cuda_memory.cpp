@@ -1,0 +1,158 @@
+#include "plait/cuda/inside/cuda_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "plait/core/error.h"
+
+namespace plait::cuda {
+namespace {
+
+Address address_of(const std::byte* data) { return reinterpret_cast<Address>(data); }
+Address address_of(const Array& array) { return address_of(array.device_data()); }
+size_t bytes_of(const Array& array) {
+  return static_cast<size_t>(array.element_count() * array.element_size());
+}
+
+// The elements from the least offset that an array uses to the greatest.
+struct Extent {
+  int64_t first = 0, count = 0;
+};
+Extent extent_of(const Layout& layout) {
+  int64_t least = layout.offset, greatest = layout.offset;
+  for (size_t i = 0; i < layout.rank(); ++i) {
+    const int64_t span = (layout.sizes[i] - 1) * layout.strides[i];
+    (span < 0 ? least : greatest) += span;
+  }
+  return {least, greatest - least + 1};
+}
+
+bool repeats_one_element(const Layout& layout) {
+  return std::ranges::all_of(layout.strides, [](int64_t stride) { return stride == 0; });
+}
+
+}  // namespace
+
+CudaMemory::CudaMemory(int index) : driver_(driver()) {
+  DeviceNumber number = 0;
+  check(driver_.device_get(&number, index), "cuDeviceGet");
+  check(driver_.device_primary_context_retain(&context_, number), "cuDevicePrimaryCtxRetain");
+  enter();
+  constexpr unsigned kNonBlocking = 1;
+  check(driver_.stream_create(&stream_, kNonBlocking), "cuStreamCreate");
+  PoolProperties properties;
+  properties.location = number;
+  check(driver_.pool_create(&pool_, &properties), "cuMemPoolCreate");
+  uint64_t threshold = UINT64_MAX;  // freed memory is kept for reuse
+  check(driver_.pool_set_attribute(pool_, kPoolReleaseThreshold, &threshold),
+        "cuMemPoolSetAttribute");
+}
+
+void CudaMemory::enter() const { check(driver_.context_set_current(context_), "cuCtxSetCurrent"); }
+
+std::byte* CudaMemory::allocate(int64_t bytes) {
+  enter();
+  Address address = 0;
+  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+  Result result = driver_.allocate_from_pool(&address, size, pool_, stream_);
+  if (result == kOutOfMemory) {
+    synchronize();
+    check(driver_.pool_trim_to(pool_, 0), "cuMemPoolTrimTo");
+    result = driver_.allocate_from_pool(&address, size, pool_, stream_);
+    if (result == kOutOfMemory) return nullptr;
+  }
+  check(result, "cuMemAllocFromPoolAsync");
+  return reinterpret_cast<std::byte*>(address);
+}
+
+// An error of the context is reported by the next call that may fail.
+void CudaMemory::free(std::byte* data, int64_t) noexcept {
+  driver_.context_set_current(context_);
+  driver_.free_async(address_of(data), stream_);
+}
+
+void CudaMemory::copy(const Array& from, Array& to) {
+  enter();
+  if (to.is_on_host()) return download(from, to);
+  if (from.is_on_host()) return upload(from, to);
+  if (from.is_contiguous() && to.is_contiguous()) {
+    return check(driver_.copy_on_device(address_of(to), address_of(from), bytes_of(to), stream_),
+                 "cuMemcpyDtoDAsync");
+  }
+  upload(from.on_host(), to);
+}
+
+void CudaMemory::upload(const Array& from, Array& to) {
+  if (!to.is_contiguous()) {
+    Array whole = fetched(to);
+    copy_elements(from, whole);
+    const Extent extent = extent_of(to.layout());
+    const Address first = address_of(to.buffer().data() + extent.first * to.element_size());
+    const auto bytes = static_cast<size_t>(extent.count * to.element_size());
+    return check(driver_.copy_to_device(first, whole.buffer().data(), bytes, stream_),
+                 "cuMemcpyHtoDAsync");
+  }
+  if (repeats_one_element(from.layout()) && (to.element_size() == 1 || to.element_size() == 4)) {
+    uint32_t word = 0;
+    std::memcpy(&word, from.data(), static_cast<size_t>(to.element_size()));
+    const auto count = static_cast<size_t>(to.element_count());
+    return to.element_size() == 1
+               ? check(driver_.fill_bytes(address_of(to), static_cast<unsigned char>(word), count,
+                                          stream_),
+                       "cuMemsetD8Async")
+               : check(driver_.fill_words(address_of(to), word, count, stream_),
+                       "cuMemsetD32Async");
+  }
+  // The driver copies from memory that is not pinned before it returns.
+  const Array dense = from.contiguous();
+  check(driver_.copy_to_device(address_of(to), dense.data(), bytes_of(to), stream_),
+        "cuMemcpyHtoDAsync");
+}
+
+void CudaMemory::download(const Array& from, Array& to) {
+  if (!from.is_contiguous() || !to.is_contiguous()) return copy_elements(fetched(from), to);
+  check(driver_.copy_to_host(to.writable_data(), address_of(from), bytes_of(from), stream_),
+        "cuMemcpyDtoHAsync");
+  synchronize();
+}
+
+Array CudaMemory::fetched(const Array& array) {
+  const Extent extent = extent_of(array.layout());
+  Array whole = Array::empty(array.dtype(), {extent.count});
+  const Address first = address_of(array.buffer().data() + extent.first * array.element_size());
+  check(driver_.copy_to_host(whole.writable_data(), first, bytes_of(whole), stream_),
+        "cuMemcpyDtoHAsync");
+  synchronize();
+  Layout layout = array.layout();
+  layout.offset -= extent.first;
+  return whole.view(std::move(layout));
+}
+
+void CudaMemory::synchronize() {
+  enter();
+  check(driver_.stream_synchronize(stream_), "cuStreamSynchronize");
+}
+
+int64_t CudaMemory::free_bytes() {
+  enter();
+  size_t free = 0, total = 0;
+  check(driver_.memory_get_info(&free, &total), "cuMemGetInfo");
+  return static_cast<int64_t>(free);
+}
+
+}  // namespace plait::cuda
+
+namespace plait {
+
+void register_cuda_devices() {
+  register_devices(
+      Device::Kind::cuda,
+      {.count = cuda::count_devices, .open = [](int index) -> std::unique_ptr<DeviceMemory> {
+         int count = 0;
+         cuda::check(cuda::driver().device_get_count(&count), "cuDeviceGetCount");
+         if (index >= count) return nullptr;
+         return std::make_unique<cuda::CudaMemory>(index);
+       }});
+}
+
+}  // namespace plait

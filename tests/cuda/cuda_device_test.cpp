@@ -1,0 +1,135 @@
+// On the emulated device (tests/cuda_emulator).
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/plait.h"
+#include "plait/tensor/memory/device_memory.h"
+
+#include "tests/support/errors.h"
+
+namespace plait {
+namespace {
+
+const Device kFirst("cuda:0"), kSecond("cuda:1");
+
+class CudaDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef PLAIT_EMULATOR_LIBRARY
+    set_setting("cuda", PLAIT_EMULATOR_LIBRARY);
+#else
+    GTEST_SKIP() << "the emulated device was not built";
+#endif
+  }
+};
+
+Array numbers(Sizes sizes) {
+  Array array = Array::empty(DType::f32, std::move(sizes));
+  float next = 0;
+  for (float& each : array.writable_elements<float>()) each = next += 1;
+  return array;
+}
+
+Array transposed(const Array& array) {
+  return array.view(array.layout().permuted(std::vector<int64_t>{1, 0}));
+}
+
+TEST_F(CudaDevice, ArraysKeepTheirElements) {
+  EXPECT_EQ(device_count(Device::Kind::cuda), 2);
+  const Array host = numbers({37, 53});
+  const Array there = host.on(kFirst);
+  EXPECT_EQ(there.device(), kFirst);
+  EXPECT_EQ(there.literal(), host.literal());
+  EXPECT_EQ(there.on(kSecond).literal(), host.literal());
+  EXPECT_EQ(transposed(there).contiguous().literal(), transposed(host).literal());
+  EXPECT_EQ(transposed(host).on(kFirst).literal(), transposed(host).literal());
+  EXPECT_EQ(Array::empty(DType::f32, {0, 3}).on(kFirst).on_host().element_count(), 0);
+  EXPECT_EQ(Array::of(7.f).on(kFirst).element().number.real(), 7);
+}
+
+TEST_F(CudaDevice, ViewsAreWrittenInPlace) {
+  const Array host = numbers({6, 5});
+  Array whole = host.on(kFirst), expected = host.copy();
+  const auto even = [](Array& array) {
+    return array.view(array.layout().sliced(0, Slice{std::nullopt, std::nullopt, 2}));
+  };
+  Array part = even(whole), expected_part = even(expected);
+  const Array ones = Array::filled(DType::f32, {3, 5}, Element::of(1.0));
+  copy_elements(ones, part);
+  copy_elements(ones, expected_part);
+  EXPECT_EQ(whole.literal(), expected.literal());
+}
+
+TEST_F(CudaDevice, ElementsAreFilledOfEveryDType) {
+  for (const DTypeInfo& info : kDTypes) {
+    if (info.kind == DTypeKind::key) continue;
+    const Element one = Element::of(true);
+    EXPECT_EQ(Array::filled_on(kFirst, info.dtype, {3, 4}, one).literal(),
+              Array::filled(info.dtype, {3, 4}, one).literal())
+        << info.name;
+  }
+}
+
+TEST_F(CudaDevice, HostCodeGetsNoBytes) {
+  const Array there = numbers({2, 3}).on(kFirst);
+  EXPECT_THROW((void)there.data(), DeviceError);
+  EXPECT_DEATH(
+      {
+        volatile std::byte read = *there.device_data();
+        (void)read;
+      },
+      "");
+}
+
+TEST_F(CudaDevice, OperationsAndGradientsEqualTheHost) {
+  using Pair = std::pair<Tensor, Tensor>;
+  const auto loss = [](const Pair& p) {
+    return mean(square(tanh(matmul(p.first, p.second)))) + max(p.first);
+  };
+  const Pair host{Tensor(numbers({4, 3})), Tensor(numbers({3, 5}))};
+  const Pair there{Tensor(host.first.array().on(kSecond)), Tensor(host.second.array().on(kSecond))};
+  const auto [value, gradients] = value_and_grad(loss)(host);
+  const auto [value_there, gradients_there] = value_and_grad(loss)(there);
+  EXPECT_EQ(value_there.array().device(), kSecond);
+  EXPECT_EQ(value_there.text(), value.text());
+  EXPECT_EQ(gradients_there.first.text(), gradients.first.text());
+  EXPECT_EQ(gradients_there.second.text(), gradients.second.text());
+  EXPECT_EQ(gradients_there.second.array().device(), kSecond);
+}
+
+TEST_F(CudaDevice, MemoryIsCounted) {
+  const int64_t before = memory_statistics(kFirst).live_bytes;
+  {
+    const Array there = Array::empty_on(kFirst, DType::f64, {1000});
+    EXPECT_EQ(memory_statistics(kFirst).live_bytes, before + 8000);
+  }
+  EXPECT_EQ(memory_statistics(kFirst).live_bytes, before);
+  expect_contains(message_of<MemoryError>(
+                      [] { (void)Array::empty_on(kFirst, DType::f64, {int64_t{1} << 40}); }),
+                  {"cannot allocate 8796093022208 bytes on cuda:0", "are free"});
+}
+
+TEST_F(CudaDevice, ThreadsUseADeviceConcurrently) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      const Device device = t % 2 == 0 ? kFirst : kSecond;
+      const Array host = numbers({100, t + 1});
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(transposed(host.on(device)).contiguous().literal(), transposed(host).literal());
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+}
+
+TEST_F(CudaDevice, AMissingDeviceIsNamed) {
+  expect_contains(message_of<DeviceError>([] { (void)numbers({2}).on(Device("cuda:7")); }),
+                  {"there is no device 'cuda:7': the machine has 2 of this kind"});
+}
+
+}  // namespace
+}  // namespace plait
