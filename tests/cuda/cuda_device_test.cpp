@@ -13,6 +13,10 @@
 namespace plait {
 namespace {
 
+struct Pair {
+  Tensor first, second;
+};
+
 const Device kFirst("cuda:0"), kSecond("cuda:1");
 
 class CudaDevice : public testing::Test {
@@ -85,7 +89,6 @@ TEST_F(CudaDevice, HostCodeGetsNoBytes) {
 }
 
 TEST_F(CudaDevice, OperationsAndGradientsEqualTheHost) {
-  using Pair = std::pair<Tensor, Tensor>;
   const auto loss = [](const Pair& p) {
     return mean(square(tanh(matmul(p.first, p.second)))) + max(p.first);
   };
