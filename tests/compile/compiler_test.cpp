@@ -107,10 +107,10 @@ TEST(Settings, OfEveryRoomAreListed) {
   for (const SettingState& state : settings()) {
     if (state.name != "cache") names += state.name + " ";  // only where code is generated
   }
-  EXPECT_EQ(
-      names,
-      "arena cpu cuda default_device detect_anomaly device_memory_limit dump log memory_limit passes "
-      "reproducible spin_microseconds threads verify ");
+  EXPECT_EQ(names,
+            "arena cpu cuda default_device detect_anomaly device_memory_limit dump log "
+            "memory_limit passes "
+            "reproducible spin_microseconds threads verify ");
 }
 
 TEST(Settings, AreDocumented) {
