@@ -12,6 +12,7 @@
 #include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/inside/fits.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
+#include "plait/tensor/inside/memory/layout_extent.h"
 #include "plait/tensor/inside/row_recorder.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/tracing/derivation.h"
@@ -209,8 +210,7 @@ class Rows {
   bool add(const Array& array, DType dtype) {
     if (first_ == nullptr) first_ = &array;
     if (array.dtype() != dtype || array.sizes() != first_->sizes()) return false;
-    const bool repeats =
-        std::ranges::all_of(array.layout().strides, [](int64_t s) { return s == 0; });
+    const bool repeats = repeats_one_element(array.layout());
     if (!repeats && !array.is_contiguous()) return false;
     data_[count_] = array.data();
     sizes_[count_] = array.element_size();

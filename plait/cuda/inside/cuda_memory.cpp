@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plait/core/error.h"
+#include "plait/tensor/inside/memory/layout_extent.h"
 
 namespace plait::cuda {
 namespace {
@@ -12,23 +13,6 @@ Address address_of(const std::byte* data) { return reinterpret_cast<Address>(dat
 Address address_of(const Array& array) { return address_of(array.device_data()); }
 size_t bytes_of(const Array& array) {
   return static_cast<size_t>(array.element_count() * array.element_size());
-}
-
-// The elements from the least offset that an array uses to the greatest.
-struct Extent {
-  int64_t first = 0, count = 0;
-};
-Extent extent_of(const Layout& layout) {
-  int64_t least = layout.offset, greatest = layout.offset;
-  for (size_t i = 0; i < layout.rank(); ++i) {
-    const int64_t span = (layout.sizes[i] - 1) * layout.strides[i];
-    (span < 0 ? least : greatest) += span;
-  }
-  return {least, greatest - least + 1};
-}
-
-bool repeats_one_element(const Layout& layout) {
-  return std::ranges::all_of(layout.strides, [](int64_t stride) { return stride == 0; });
 }
 
 }  // namespace
@@ -86,9 +70,9 @@ void CudaMemory::upload(const Array& from, Array& to) {
   if (!to.is_contiguous()) {
     Array whole = fetched(to);
     copy_elements(from, whole);
-    const Extent extent = extent_of(to.layout());
-    const Address first = address_of(to.buffer().data() + extent.first * to.element_size());
-    const auto bytes = static_cast<size_t>(extent.count * to.element_size());
+    const LayoutExtent extent = extent_of(to.layout());
+    const Address first = address_of(to.buffer().data() + extent.least * to.element_size());
+    const auto bytes = static_cast<size_t>(extent.count() * to.element_size());
     return check(driver_.copy_to_device(first, whole.buffer().data(), bytes, stream_),
                  "cuMemcpyHtoDAsync");
   }
@@ -117,14 +101,14 @@ void CudaMemory::download(const Array& from, Array& to) {
 }
 
 Array CudaMemory::fetched(const Array& array) {
-  const Extent extent = extent_of(array.layout());
-  Array whole = Array::empty(array.dtype(), {extent.count});
-  const Address first = address_of(array.buffer().data() + extent.first * array.element_size());
+  const LayoutExtent extent = extent_of(array.layout());
+  Array whole = Array::empty(array.dtype(), {extent.count()});
+  const Address first = address_of(array.buffer().data() + extent.least * array.element_size());
   check(driver_.copy_to_host(whole.writable_data(), first, bytes_of(whole), stream_),
         "cuMemcpyDtoHAsync");
   synchronize();
   Layout layout = array.layout();
-  layout.offset -= extent.first;
+  layout.offset -= extent.least;
   return whole.view(std::move(layout));
 }
 

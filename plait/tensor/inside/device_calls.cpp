@@ -9,6 +9,7 @@
 #include "plait/core/inside/system/immortal.h"
 #include "plait/core/log.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
+#include "plait/tensor/inside/memory/layout_extent.h"
 
 namespace plait {
 namespace {
@@ -31,12 +32,9 @@ void count_host_call(const KernelCall& call) {
       call.primitive.name, text_of(call.device));
 }
 
-bool repeats_one_element(const Array& array) {
-  return std::ranges::all_of(array.layout().strides, [](int64_t step) { return step == 0; });
-}
-
 bool meets_any_device(const Array& operand) {
-  return operand.dtype() == DType::key || (operand.is_on_host() && repeats_one_element(operand));
+  return operand.dtype() == DType::key ||
+         (operand.is_on_host() && repeats_one_element(operand.layout()));
 }
 
 [[noreturn]] void refuse_mixture(const ir::Primitive& primitive, Device device,

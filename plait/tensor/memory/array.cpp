@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
+#include "plait/tensor/inside/memory/layout_extent.h"
 #include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
@@ -16,19 +17,6 @@ int64_t byte_count(DType dtype, int64_t elements) {
                       name_of(dtype));
   }
   return bytes;
-}
-
-// The least and the greatest offset of an element.
-struct Reach {
-  int64_t least, greatest;
-};
-Reach reach_of(const Layout& layout) {
-  Reach reach{layout.offset, layout.offset};
-  for (size_t i = 0; i < layout.rank(); ++i) {
-    const int64_t span = (layout.sizes[i] - 1) * layout.strides[i];
-    (span < 0 ? reach.least : reach.greatest) += span;
-  }
-  return reach;
 }
 
 }  // namespace
@@ -80,8 +68,8 @@ Array Array::of(const Literal& literal) {
 Array Array::borrow(DType dtype, Layout layout, const void* data, int64_t bytes,
                     std::function<void()> release) {
   if (layout.element_count() > 0) {
-    const Reach reach = reach_of(layout);
-    if (reach.least < 0 || byte_count(dtype, reach.greatest + 1) > bytes) {
+    const LayoutExtent extent = extent_of(layout);
+    if (extent.least < 0 || byte_count(dtype, extent.greatest + 1) > bytes) {
       throw ShapeError("{} with strides {} exceeds the {} bytes of the given memory",
                        text_of_sizes(layout.sizes), text_of_sizes(layout.strides), bytes);
     }
