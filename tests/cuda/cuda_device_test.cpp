@@ -19,7 +19,7 @@ struct Pair {
 
 const Device kFirst("cuda:0"), kSecond("cuda:1");
 
-class CudaDevice : public testing::Test {
+class CudaDevices : public testing::Test {
  protected:
   void SetUp() override {
 #ifdef PLAIT_EMULATOR_LIBRARY
@@ -41,7 +41,7 @@ Array transposed(const Array& array) {
   return array.view(array.layout().permuted(std::vector<int64_t>{1, 0}));
 }
 
-TEST_F(CudaDevice, ArraysKeepTheirElements) {
+TEST_F(CudaDevices, ArraysKeepTheirElements) {
   EXPECT_EQ(device_count(Device::Kind::cuda), 2);
   const Array host = numbers({37, 53});
   const Array there = host.on(kFirst);
@@ -54,7 +54,7 @@ TEST_F(CudaDevice, ArraysKeepTheirElements) {
   EXPECT_EQ(Array::of(7.f).on(kFirst).element().number.real(), 7);
 }
 
-TEST_F(CudaDevice, ViewsAreWrittenInPlace) {
+TEST_F(CudaDevices, ViewsAreWrittenInPlace) {
   const Array host = numbers({6, 5});
   Array whole = host.on(kFirst), expected = host.copy();
   const auto even = [](Array& array) {
@@ -67,7 +67,7 @@ TEST_F(CudaDevice, ViewsAreWrittenInPlace) {
   EXPECT_EQ(whole.literal(), expected.literal());
 }
 
-TEST_F(CudaDevice, ElementsAreFilledOfEveryDType) {
+TEST_F(CudaDevices, ElementsAreFilledOfEveryDType) {
   for (const DTypeInfo& info : kDTypes) {
     if (info.kind == DTypeKind::key) continue;
     const Element one = Element::of(true);
@@ -77,7 +77,7 @@ TEST_F(CudaDevice, ElementsAreFilledOfEveryDType) {
   }
 }
 
-TEST_F(CudaDevice, HostCodeGetsNoBytes) {
+TEST_F(CudaDevices, HostCodeGetsNoBytes) {
   const Array there = numbers({2, 3}).on(kFirst);
   EXPECT_THROW((void)there.data(), DeviceError);
   EXPECT_DEATH(
@@ -88,7 +88,7 @@ TEST_F(CudaDevice, HostCodeGetsNoBytes) {
       "");
 }
 
-TEST_F(CudaDevice, OperationsAndGradientsEqualTheHost) {
+TEST_F(CudaDevices, OperationsAndGradientsEqualTheHost) {
   const auto loss = [](const Pair& p) {
     return mean(square(tanh(matmul(p.first, p.second)))) + max(p.first);
   };
@@ -103,7 +103,7 @@ TEST_F(CudaDevice, OperationsAndGradientsEqualTheHost) {
   EXPECT_EQ(gradients_there.second.array().device(), kSecond);
 }
 
-TEST_F(CudaDevice, MemoryIsCounted) {
+TEST_F(CudaDevices, MemoryIsCounted) {
   const int64_t before = memory_statistics(kFirst).live_bytes;
   {
     const Array there = Array::empty_on(kFirst, DType::f64, {1000});
@@ -115,7 +115,7 @@ TEST_F(CudaDevice, MemoryIsCounted) {
                   {"cannot allocate 8796093022208 bytes on cuda:0", "are free"});
 }
 
-TEST_F(CudaDevice, ThreadsUseADeviceConcurrently) {
+TEST_F(CudaDevices, ThreadsUseADeviceConcurrently) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
@@ -129,7 +129,7 @@ TEST_F(CudaDevice, ThreadsUseADeviceConcurrently) {
   for (std::thread& each : threads) each.join();
 }
 
-TEST_F(CudaDevice, AMissingDeviceIsNamed) {
+TEST_F(CudaDevices, AMissingDeviceIsNamed) {
   expect_contains(message_of<DeviceError>([] { (void)numbers({2}).on(Device("cuda:7")); }),
                   {"there is no device 'cuda:7': the machine has 2 of this kind"});
 }

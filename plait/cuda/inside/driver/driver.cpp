@@ -72,6 +72,7 @@ Driver opened_driver() {
   find(library, d.get_error_string, "cuGetErrorString");
   find(library, d.device_get_count, "cuDeviceGetCount");
   find(library, d.device_get, "cuDeviceGet");
+  find(library, d.device_get_attribute, "cuDeviceGetAttribute");
   find(library, d.device_primary_context_retain, "cuDevicePrimaryCtxRetain");
   find(library, d.context_set_current, "cuCtxSetCurrent");
   find(library, d.memory_get_info, "cuMemGetInfo_v2");

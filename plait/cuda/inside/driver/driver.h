@@ -42,6 +42,7 @@ struct Driver {
   Result (*get_error_string)(Result, const char**);
   Result (*device_get_count)(int*);
   Result (*device_get)(DeviceNumber*, int index);
+  Result (*device_get_attribute)(int*, int attribute, DeviceNumber);
   Result (*device_primary_context_retain)(Context*, DeviceNumber);
   Result (*context_set_current)(Context);
   Result (*memory_get_info)(size_t* free, size_t* total);

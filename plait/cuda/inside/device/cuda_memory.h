@@ -1,7 +1,7 @@
-// Memory of a CUDA device. All that is done with it is queued on one stream.
+// Memory of a CUDA device.
 #pragma once
 
-#include "plait/cuda/inside/driver/driver.h"
+#include "plait/cuda/inside/device/cuda_device.h"
 #include "plait/tensor/memory/array.h"
 #include "plait/tensor/memory/device_memory.h"
 
@@ -9,7 +9,7 @@ namespace plait::cuda {
 
 class CudaMemory : public DeviceMemory {
  public:
-  explicit CudaMemory(int index);
+  explicit CudaMemory(CudaDevice& device);
 
   std::byte* allocate(int64_t bytes) override;
   void free(std::byte* data, int64_t bytes) noexcept override;
@@ -18,15 +18,14 @@ class CudaMemory : public DeviceMemory {
   int64_t free_bytes() override;
 
  private:
-  void enter() const;  // makes the context that of this thread
   void upload(const Array& from, Array& to);
   void download(const Array& from, Array& to);
   // The part of the memory of an array that its elements lie in, on the host.
   Array fetched(const Array& array);
 
   const Driver& driver_;
-  Context context_ = nullptr;
-  Stream stream_ = nullptr;
+  CudaDevice& device_;
+  Stream stream_;
   MemoryPool pool_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-#include "plait/cuda/inside/cuda_memory.h"
+#include "plait/cuda/inside/device/cuda_memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,25 +17,19 @@ size_t bytes_of(const Array& array) {
 
 }  // namespace
 
-CudaMemory::CudaMemory(int index) : driver_(driver()) {
-  DeviceNumber number = 0;
-  check(driver_.device_get(&number, index), "cuDeviceGet");
-  check(driver_.device_primary_context_retain(&context_, number), "cuDevicePrimaryCtxRetain");
-  enter();
-  constexpr unsigned kNonBlocking = 1;
-  check(driver_.stream_create(&stream_, kNonBlocking), "cuStreamCreate");
+CudaMemory::CudaMemory(CudaDevice& device)
+    : driver_(driver()), device_(device), stream_(device.stream()) {
+  device_.enter();
   PoolProperties properties;
-  properties.location = number;
+  properties.location = device.index();
   check(driver_.pool_create(&pool_, &properties), "cuMemPoolCreate");
   uint64_t threshold = UINT64_MAX;  // freed memory is kept for reuse
   check(driver_.pool_set_attribute(pool_, kPoolReleaseThreshold, &threshold),
         "cuMemPoolSetAttribute");
 }
 
-void CudaMemory::enter() const { check(driver_.context_set_current(context_), "cuCtxSetCurrent"); }
-
 std::byte* CudaMemory::allocate(int64_t bytes) {
-  enter();
+  device_.enter();
   Address address = 0;
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   Result result = driver_.allocate_from_pool(&address, size, pool_, stream_);
@@ -51,12 +45,15 @@ std::byte* CudaMemory::allocate(int64_t bytes) {
 
 // An error of the context is reported by the next call that may fail.
 void CudaMemory::free(std::byte* data, int64_t) noexcept {
-  driver_.context_set_current(context_);
-  driver_.free_async(address_of(data), stream_);
+  try {
+    device_.enter();
+    driver_.free_async(address_of(data), stream_);
+  } catch (const DeviceError&) {
+  }
 }
 
 void CudaMemory::copy(const Array& from, Array& to) {
-  enter();
+  device_.enter();
   if (to.is_on_host()) return download(from, to);
   if (from.is_on_host()) return upload(from, to);
   if (from.is_contiguous() && to.is_contiguous()) {
@@ -112,31 +109,13 @@ Array CudaMemory::fetched(const Array& array) {
   return whole.view(std::move(layout));
 }
 
-void CudaMemory::synchronize() {
-  enter();
-  check(driver_.stream_synchronize(stream_), "cuStreamSynchronize");
-}
+void CudaMemory::synchronize() { device_.synchronize(); }
 
 int64_t CudaMemory::free_bytes() {
-  enter();
+  device_.enter();
   size_t free = 0, total = 0;
   check(driver_.memory_get_info(&free, &total), "cuMemGetInfo");
   return static_cast<int64_t>(free);
 }
 
 }  // namespace plait::cuda
-
-namespace plait {
-
-void register_cuda_devices() {
-  register_devices(
-      Device::Kind::cuda,
-      {.count = cuda::count_devices, .open = [](int index) -> std::unique_ptr<DeviceMemory> {
-         int count = 0;
-         cuda::check(cuda::driver().device_get_count(&count), "cuDeviceGetCount");
-         if (index >= count) return nullptr;
-         return std::make_unique<cuda::CudaMemory>(index);
-       }});
-}
-
-}  // namespace plait
