@@ -157,6 +157,7 @@
 #include "plait/ops/arrays/reinterpret.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/arrays/slice_range.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/declare.h"

@@ -11,6 +11,8 @@
 
 namespace plait {
 
+struct Device;
+
 class CallInProgress {
  public:
   // Inlined, so that the recorded return address is that of the called function.
@@ -28,6 +30,9 @@ class CallInProgress {
   uintptr_t returns_to() const { return returns_to_; }  // return address of the outermost one
   // The message after "sum of f32[3]: ", without the operands if the message lists them all.
   std::string message_with_call(std::string message) const;
+  // Sets where its operands are: what it makes without operands of its own is made there too. False
+  // if there is no tensor among its operands.
+  virtual bool find_device(Device& device) const = 0;
 
  protected:
   ~CallInProgress() {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "plait/core/ambient.h"
+#include "plait/core/call_in_progress.h"
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
 
@@ -50,6 +51,9 @@ std::string text_of(Device device) {
 }
 
 Device default_device() {
+  Device device;
+  const CallInProgress* const call = CallInProgress::outermost();
+  if (call != nullptr && call->find_device(device)) return device;
   return ambient.device < 0 ? Device(setting::kDefaultDevice.get())
                             : device_of_word(ambient.device);
 }

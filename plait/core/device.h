@@ -27,8 +27,9 @@ struct Device {
 // "cpu", "cuda:0".
 std::string text_of(Device device);
 
-// Where tensors are made unless the call names a device: that of the innermost DeviceScope of the
-// thread, else of the setting `default_device`.
+// Where tensors are made unless the call names a device: within a function of the library where its
+// operands are; else as the innermost DeviceScope of the thread says; else as the setting
+// `default_device` says.
 Device default_device();
 
 // While one exists, its thread makes tensors on this device: const DeviceScope on(Device("cuda")).

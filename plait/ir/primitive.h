@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/device.h"
 #include "plait/core/numbers/dtype_set.h"
 #include "plait/ir/attributes.h"
 #include "plait/ir/effects.h"
@@ -158,6 +159,8 @@ struct Primitive {
   bool infers_axes = false;
   // For a collective: the named axes along which it communicates. Its operands vary along them.
   AxisSet (*communicates)(const Attributes& attributes) = nullptr;
+  // For an operation that moves its operand. Null: its results are where its operands are.
+  Device (*result_device)(const Attributes& attributes) = nullptr;
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 

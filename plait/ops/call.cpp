@@ -23,6 +23,19 @@ void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors) 
   for (const Tensor& tensor : tensors) add_text(texts, tensor);
 }
 
+void note_device(std::optional<Device>& device, const Tensor& tensor) {
+  if (!tensor || (device && !device->is_cpu())) return;
+  if (tensor.is_array() && tensor.dtype() != DType::key) device = tensor.device();
+}
+
+void note_device(std::optional<Device>& device, const Operand& operand) {
+  if (operand.is_tensor()) note_device(device, operand.tensor());
+}
+
+void note_device(std::optional<Device>& device, std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) note_device(device, tensor);
+}
+
 void expect_number(std::string_view name, double value) {
   if (std::isnan(value)) throw ValueError("the {} is nan", name).at(Location::of_caller());
 }

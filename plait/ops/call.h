@@ -5,6 +5,7 @@
 //     const Call call("stddev", x);
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "plait/core/call_in_progress.h"
+#include "plait/core/device.h"
 #include "plait/ops/operand.h"
 
 namespace plait {
@@ -22,6 +24,12 @@ void add_text(std::vector<std::string>& texts, const Tensor& tensor);
 void add_text(std::vector<std::string>& texts, const Operand& operand);
 void add_text(std::vector<std::string>& texts, const Shape& shape);
 void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors);
+
+// Sets `device` if the argument is on another device than the CPU, or if none is known yet.
+void note_device(std::optional<Device>& device, const Tensor& tensor);
+void note_device(std::optional<Device>& device, const Operand& operand);
+inline void note_device(std::optional<Device>&, const Shape&) {}
+void note_device(std::optional<Device>& device, std::span<const Tensor> tensors);
 
 template <class... Given>
 class Call final : public CallInProgress {
@@ -35,9 +43,19 @@ class Call final : public CallInProgress {
     std::apply([&](const Given&... each) { (add_text(texts, each), ...); }, given_);
     return texts;
   }
+  bool find_device(Device& device) const override {
+    std::optional<Device> found;
+    std::apply([&](const Given&... each) { (note_device(found, each), ...); }, given_);
+    if (found) device = *found;
+    return found.has_value();
+  }
 
   std::tuple<const Given&...> given_;
 };
+
+// What a function has made without tensors, on the default device. Traces make it on the CPU, where
+// their programs compute what has no operands.
+Tensor on_default_device(Tensor made);
 
 // Checks of attributes: ValueError if the value is NaN, and for the second one also if it is
 // negative.

@@ -3,6 +3,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reinterpret.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/effects/check.h"
@@ -37,6 +38,7 @@ void register_all() {
   register_shape_ops();
   register_slice_ops();
   register_view_dtype();
+  register_to_device();
   register_reduce_ops();
   register_arg_extreme_ops();
   register_scan_ops();

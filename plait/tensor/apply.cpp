@@ -4,6 +4,7 @@
 #include <array>
 #include <complex>
 #include <memory>
+#include <optional>
 
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
@@ -147,8 +148,11 @@ class RecordedRun {
   std::vector<Array> operands_;  // also prevents that they are overwritten
 };
 
-std::vector<Array> run_there(const ir::Primitive& primitive, std::span<Array> operands,
-                             const ir::Attributes& attributes, Device device) {
+// The results, if the operation belongs on another device than the CPU.
+[[gnu::noinline]] std::optional<std::vector<Array>> run_elsewhere(
+    const ir::Primitive& primitive, std::span<Array> operands, const ir::Attributes& attributes) {
+  const Device device = device_of_call(primitive, operands, default_device());
+  if (device.is_cpu()) return std::nullopt;
   const InferredTypes::Types types = inferred_types.of(primitive, operands, attributes);
   std::vector<Array> results(types->size());
   KernelCall call{primitive, operands, attributes, *types, results, device};
@@ -166,9 +170,8 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
   if (takes_defaults) defaults = ir::Attributes::defaults(primitive.attributes);
   const ir::Attributes& attributes = takes_defaults ? defaults : given;
   if (!is_host_call(operands)) [[unlikely]] {
-    if (const Device device = device_of_call(primitive, operands); !device.is_cpu()) {
-      std::vector<Array> results = run_there(primitive, operands, attributes, device);
-      return use(std::span<Array>(results));
+    if (auto results = run_elsewhere(primitive, operands, attributes)) {
+      return use(std::span<Array>(*results));
     }
   }
   const Kernel& kernel = kernel_of(primitive);

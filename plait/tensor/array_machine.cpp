@@ -63,7 +63,7 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   const ir::Attributes attributes = with_numbers(call);
   KernelCall kernel_call{primitive, operands, attributes, types, results};
   const LocationScope place(detects_anomaly() ? call.instruction.location() : Location());
-  if (!is_host_call(operands)) kernel_call.device = device_of_call(primitive, operands);
+  if (!is_host_call(operands)) kernel_call.device = device_of_call(primitive, operands, Device());
   kernel_call.device.is_cpu() ? run_kernel(kernel_of(primitive), kernel_call)
                               : run_on_device(kernel_call);
   find_data_dependent_sizes(call, results);
@@ -100,7 +100,8 @@ ir::Value TensorMachine::slice(const ir::Value& stacked, int64_t index) {
 ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) {
   Sizes sizes(each.sizes);
   sizes.insert(0, static_cast<int64_t>(slices.size()));
-  Array stacked = Array::empty(each.dtype, std::move(sizes));
+  const Device device = slices.empty() ? Device() : array_of(slices[0]).device();
+  Array stacked = Array::empty_on(device, each.dtype, std::move(sizes));
   for (size_t i = 0; i < slices.size(); ++i) {
     Array place = stacked.view(stacked.layout().picked(0, static_cast<int64_t>(i)));
     copy_elements(array_of(slices[i]), place);

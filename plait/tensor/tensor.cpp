@@ -71,6 +71,19 @@ ir::Type Tensor::type() const {
   return node.record ? node.record->type : ir::Type::array(dtype(), shape());
 }
 
+Device Tensor::device() const {
+  const Node& node = resolved();
+  if (node.traced) return node.traced->device;
+  return node.record ? Device() : node.array.device();
+}
+
+Device device_of(std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) {
+    if (tensor && !tensor.device().is_cpu()) return tensor.device();
+  }
+  return {};
+}
+
 const ir::Value& Tensor::record() const {
   const Node& node = resolved();
   if (node.record) return node.record->value;

@@ -57,6 +57,7 @@ struct TracedValue {
   std::shared_ptr<Tensor> actual = nullptr;
   uint32_t piece = 0;       // piece of its trace (Trace::cut)
   bool is_followed = true;  // false if recorded under no_grad
+  Device device = {};       // where it will be, as far as the trace knows
 };
 
 // A record, or the absence of one, outside of a trace.
@@ -101,6 +102,9 @@ class Tensor {
   Dim shape(int64_t axis) const;  // negative: from the end
   size_t rank() const;
   ir::Type type() const;
+  // Where its elements are; the CPU for records. Within a trace that is not of jit, as far
+  // as the operations say: the CPU for its arguments.
+  Device device() const;
 
   // The array. For a traced tensor, its value in this run if the trace knows it; from then on the
   // host code that reads it is part of the record (Companion::on_read). Otherwise ValueError.
@@ -245,6 +249,10 @@ Tree without_tensors(Tree tree) {
   for_each_tensor(tree, [](Tensor& tensor) { tensor = Tensor(); });
   return tree;
 }
+
+// The first device other than the CPU on which there is one of these, if there is; empty tensors
+// are left out.
+Device device_of(std::span<const Tensor> tensors);
 
 // Writes text().
 std::ostream& operator<<(std::ostream& out, const Tensor& x);

@@ -74,19 +74,25 @@ std::vector<BatchAxis> axes_of_leaves(std::string_view what, const std::vector<B
 
 namespace {
 
+Tensor places_along(Dim samples, Device device) {
+  const DeviceScope there(device);
+  return iota(samples);
+}
+
 // Records the function for one place along the axis. The place is its last argument.
 StagedFunction stage_along(NamedAxisScope& axis, std::vector<ir::Type> types,
-                           const std::vector<bool>& varies, const TensorFunction& function) {
+                           std::span<const BatchedValue> values, const TensorFunction& function) {
   register_collective_ops();
   for (size_t i = 0; i < types.size(); ++i) {
     ir::AxisSet axes = types[i].varying();
-    if (varies[i]) axes.insert(axis.label());
+    if (values[i].is_batched) axes.insert(axis.label());
     types[i] = types[i].with_varying(axes);
   }
-  StagedFunction staged = stage("vmapped", types, [&](std::span<const Tensor> given) {
+  const auto along = [&](std::span<const Tensor> given) {
     axis.set_index(given.back());
     return function(given.first(given.size() - 1));
-  });
+  };
+  StagedFunction staged = stage("vmapped", types, along, {.beside = tensors_in(values)});
   ir::refuse_divergent_collectives(staged.program);
   return staged;
 }
@@ -100,14 +106,17 @@ std::vector<BatchedValue> run_for_samples(const StagedFunction& staged,
   }
   std::vector<bool> flags;
   const std::vector<Tensor> tensors = tensors_in(values);
-  const StagedFunction batched = stage("vmapped", ir_types_of(tensors), [&](auto given) {
-    std::vector<BatchedValue> all(values.begin(), values.end());
-    for (size_t i = 0; i < given.size(); ++i) all[i].tensor = given[i];
-    const std::vector<BatchedValue> results =
-        run_batched(staged.program, *staged.function, all, samples);
-    flags = flags_of(results);
-    return tensors_in(results);
-  });
+  const StagedFunction batched =
+      stage("vmapped", ir_types_of(tensors),
+            [&](auto given) {
+              std::vector<BatchedValue> all(values.begin(), values.end());
+              for (size_t i = 0; i < given.size(); ++i) all[i].tensor = given[i];
+              const std::vector<BatchedValue> results =
+                  run_batched(staged.program, *staged.function, all, samples);
+              flags = flags_of(results);
+              return tensors_in(results);
+            },
+            {.beside = tensors});
   std::vector<BatchedValue> found;
   for (const Tensor& result : plait::run(batched.program, joined({tensors, batched.captures}))) {
     found.push_back({result, flags[found.size()]});
@@ -134,12 +143,12 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
   }
   std::string label;
   const StagedFunction staged = [&] {
-    if (name.empty()) return stage("vmapped", types, function);
+    if (name.empty()) return stage("vmapped", types, function, {.beside = arguments});
     NamedAxisScope axis(name, samples);
     label = axis.label();
-    values.push_back({iota(samples), true});
+    values.push_back({places_along(samples, device_of(arguments)), true});
     types.push_back(ir::Type::scalar(DType::i64));
-    return stage_along(axis, types, flags_of(values), function);
+    return stage_along(axis, types, values, function);
   }();
   for (const Tensor& capture : staged.captures) values.push_back({capture, false});
   const std::vector<BatchedValue> found = run_for_samples(staged, values, {samples, label});

@@ -34,6 +34,7 @@ void bind_locations(nb::module_& module);
 void bind_dtypes(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module);
+void bind_devices(nb::module_& module);
 void bind_memory_statistics(nb::module_& module);
 void bind_denormals(nb::module_& module);
 void bind_anomaly(nb::module_& module);

@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   bind_dtypes(module);
   bind_tensor(module);
   bind_methods(module);
+  bind_devices(module);
   bind_memory_statistics(module);
   bind_denormals(module);
   bind_anomaly(module);

@@ -55,7 +55,7 @@ from plait._core import DType, Dim, Tensor  # noqa: E402,F401
 from plait.errors import *  # noqa: E402,F403
 from plait.inside.arrays import methods as _methods, numpy_protocols as _numpy_protocols, sizes as _sizes  # noqa: E402,F401
 from plait.inside.arrays.array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
-from plait.inside.arrays.devices import Device  # noqa: E402,F401
+from plait.inside.arrays.devices import Device, devices, synchronize, to_device  # noqa: E402,F401
 from plait.inside.arrays.dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
 from plait.inside.arrays.interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from plait.inside.arrays.primitives import Primitive, ops  # noqa: E402,F401

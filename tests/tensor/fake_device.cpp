@@ -38,6 +38,8 @@ class FakeDeviceMemory : public DeviceMemory {
   }
   void synchronize() override {}
   int64_t free_bytes() override { return most - used; }
+  uintptr_t stream() const override { return 0; }
+  void finish_before(uintptr_t) override {}
 };
 
 }  // namespace

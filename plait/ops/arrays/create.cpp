@@ -7,6 +7,7 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -93,13 +94,14 @@ Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
 
 Tensor iota(Dim size, DType dtype) {
   const Call call("iota");
-  return plait::apply(create_ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
+  return on_default_device(
+      plait::apply(create_ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype})));
 }
 
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
   const Call call("full", shape);
   expect_fits(value, dtype);
-  return broadcast_to(scalar_tensor(value, dtype), shape);
+  return broadcast_to(on_default_device(scalar_tensor(value, dtype)), shape);
 }
 Tensor full(const Shape& shape, const Scalar& value) {
   const Call call("full", shape);
@@ -123,7 +125,10 @@ Tensor empty_like(const Tensor& x) {
 }
 Tensor full_like(const Tensor& x, const Scalar& value) {
   const Call call("full_like", x);
-  return full(x.shape(), value, x.dtype());
+  expect_fits(value, x.dtype());
+  Tensor one = scalar_tensor(value, x.dtype());
+  if (!x.device().is_cpu()) one = to_device(one, x.device());
+  return broadcast_to(one, x.shape());
 }
 Tensor zeros_like(const Tensor& x) {
   const Call call("zeros_like", x);
@@ -202,8 +207,9 @@ Tensor eye(int64_t rows, int64_t columns, DType dtype) {
 
 Tensor asarray(const Operand& x, std::optional<DType> dtype) {
   const Call call("asarray", x);
-  return x.as(
-      dtype.value_or(x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar().kind())));
+  const Tensor made =
+      x.as(dtype.value_or(x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar().kind())));
+  return x.is_tensor() ? made : on_default_device(made);
 }
 
 const ir::Primitive& iota_primitive() { return create_ops().iota; }

@@ -28,6 +28,7 @@ const ir::Primitive& reshape_primitive();
 const ir::Primitive& permute_primitive();
 const ir::Primitive& concat_primitive();
 const ir::Primitive& iota_primitive();
+const ir::Primitive& to_device_primitive();
 
 // ---- Products.
 const ir::Primitive& matmul_primitive();

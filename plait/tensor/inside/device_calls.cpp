@@ -48,7 +48,8 @@ bool meets_any_device(const Array& operand) {
 
 }  // namespace
 
-Device device_of_call(const ir::Primitive& primitive, std::span<const Array> operands) {
+Device device_of_call(const ir::Primitive& primitive, std::span<const Array> operands,
+                      Device otherwise) {
   const Array* first = nullptr;
   bool has_arrays = false;
   for (const Array& operand : operands) {
@@ -56,7 +57,7 @@ Device device_of_call(const ir::Primitive& primitive, std::span<const Array> ope
     has_arrays = true;
     if (first == nullptr && !operand.is_on_host()) first = &operand;
   }
-  if (!has_arrays) return default_device();
+  if (!has_arrays) return otherwise;
   if (first == nullptr) return {};
   for (const Array& operand : operands) {
     if (!operand || operand.device() == first->device() || meets_any_device(operand)) continue;

@@ -12,8 +12,9 @@ namespace plait {
 
 // Where an operation computes: on the device of its operands. Scalars on the host, and arrays that
 // repeat one element there, meet any device; keys are always on the host. Without other operands:
-// the default device. DeviceError if operands are on different devices.
-Device device_of_call(const ir::Primitive& primitive, std::span<const Array> operands);
+// `otherwise`. DeviceError if operands are on different devices.
+Device device_of_call(const ir::Primitive& primitive, std::span<const Array> operands,
+                      Device otherwise);
 
 // True if all operands are on the host, and not all are keys, so that device_of_call gives the CPU.
 inline bool is_host_call(std::span<const Array> operands) {

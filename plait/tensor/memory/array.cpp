@@ -48,7 +48,9 @@ Array Array::filled(DType dtype, Sizes sizes, const Element& value) {
 Array Array::filled_on(Device device, DType dtype, Sizes sizes, const Element& value) {
   if (device.is_cpu()) return filled(dtype, std::move(sizes), value);
   const Array one = filled(dtype, {}, value);
-  return one.view(one.layout_.broadcast_to(sizes)).on(device);
+  Array result = empty_on(device, dtype, sizes);
+  copy_elements(one.view(one.layout_.broadcast_to(sizes)), result);
+  return result;
 }
 
 Array Array::of(const Literal& literal) {
@@ -95,6 +97,13 @@ Array Array::copy() const {
 
 Array Array::on(Device device) const {
   if (device == this->device()) return *this;
+  if (element_count() > 1 && repeats_one_element(layout_)) {
+    Layout one;
+    one.offset = layout_.offset;
+    Layout repeated = layout_;
+    repeated.offset = 0;
+    return view(std::move(one)).on(device).view(std::move(repeated));
+  }
   Array result = empty_on(device, dtype_, sizes());
   copy_elements(*this, result);
   return result;

@@ -80,7 +80,7 @@ class Array {
   Array view(Layout layout) const { return Array(dtype_, std::move(layout), buffer_); }
   Array contiguous() const;       // itself, or a copy in row-major order
   Array copy() const;             // always new memory, on the same device
-  Array on(Device device) const;  // itself if it is there; else a copy, contiguous
+  Array on(Device device) const;  // itself if it is there; else a copy
   Array on_host() const { return on(Device()); }
   Array converted(DType dtype) const;        // itself if it has the dtype
   Array reshaped(const Sizes& sizes) const;  // a view if possible

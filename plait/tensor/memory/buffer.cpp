@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "plait/tensor/inside/memory/buffer_source.h"
+#include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
 
@@ -24,6 +25,14 @@ Buffer Buffer::borrow(const void* data, std::function<void()> release) {
   return elsewhere(const_cast<void*>(data), std::move(release), true);
 }
 
+Buffer Buffer::borrow_on(Device device, void* data, std::function<void()> release) {
+  DeviceMemory& memory = device_memory(device);
+  Buffer buffer = borrow(data, std::move(release));
+  buffer.block_->device = device;
+  buffer.block_->memory = &memory;
+  return buffer;
+}
+
 Buffer Buffer::adopt(void* data, std::function<void()> release) {
   return elsewhere(data, std::move(release), false);
 }
@@ -39,14 +48,16 @@ Buffer Buffer::elsewhere(void* data, std::function<void()> release, bool is_borr
 }
 
 void Buffer::destroy(MemoryBlock* block) noexcept {
-  if (block->memory != nullptr) return free_block_on_device(block);
-  if (block->release != nullptr) {
-    (*block->release)();
-    delete block->release;
-    block->release = nullptr;
-    block->data = block->own_data();
-    block->is_borrowed = false;
+  if (block->release == nullptr) {
+    return block->memory != nullptr ? free_block_on_device(block) : free_block(block);
   }
+  (*block->release)();
+  delete block->release;
+  block->release = nullptr;
+  block->data = block->own_data();
+  block->is_borrowed = false;
+  block->memory = nullptr;
+  block->device = {};
   free_block(block);
 }
 

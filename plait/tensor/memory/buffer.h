@@ -23,7 +23,9 @@ class Buffer {
   // Borrows memory that is never written to. `release` is called when the last owner is gone, on
   // any thread, and must not throw.
   static Buffer borrow(const void* data, std::function<void()> release);
-  // The same, but takes ownership: the memory may be written to.
+  // The same on another device.
+  static Buffer borrow_on(Device device, void* data, std::function<void()> release);
+  // The same as `borrow`, but takes ownership: the memory may be written to.
   static Buffer adopt(void* data, std::function<void()> release);
 
   Buffer(const Buffer& other) : block_(other.block_) {

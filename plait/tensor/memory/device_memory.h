@@ -28,6 +28,10 @@ class DeviceMemory {
   // IndexError.
   virtual void synchronize() = 0;
   virtual int64_t free_bytes() = 0;
+  // The queue of what is started, as other libraries know it: CUDA's stream.
+  virtual uintptr_t stream() const = 0;
+  // What another library starts on that queue from now on waits for what was started before here.
+  virtual void finish_before(uintptr_t stream) = 0;
 };
 
 // DeviceError if this machine or this build has no such device. Not for the CPU.

@@ -89,11 +89,17 @@ void Trace::declare_size(Dim symbol) {
   sizes_.add_parameter(symbol);
 }
 
-Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor actual) {
+Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor actual,
+                        Device device) {
   declare_sizes(type);
-  TracedValue value{scope_, builder_->parameter(type, label), type, nullptr, pending_.piece()};
+  TracedValue value{.scope = scope_,
+                    .value = builder_->parameter(type, label),
+                    .type = type,
+                    .piece = pending_.piece(),
+                    .device = device};
   if (actual) {
     sizes_.learn({&type, 1}, {&actual, 1});
+    value.device = actual.device();
     value.actual = std::make_shared<Tensor>(std::move(actual));
   }
   return Tensor(std::move(value));
@@ -118,7 +124,8 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
   return captures_.add(identity, tensor, *builder_);
 }
 
-std::vector<Tensor> Trace::tensors_of(const ir::Added& added, std::span<const Tensor> actual) {
+std::vector<Tensor> Trace::tensors_of(const ir::Added& added, Device device,
+                                      std::span<const Tensor> actual) {
   std::vector<Tensor> results;
   results.reserve(added.count);
   for (size_t i = 0; i < added.count; ++i) {
@@ -126,8 +133,10 @@ std::vector<Tensor> Trace::tensors_of(const ir::Added& added, std::span<const Te
                       .value = added[i],
                       .type = builder_->type_of(added[i]),
                       .piece = pending_.piece(),
-                      .is_followed = !levels_.is_under_no_grad()};
+                      .is_followed = !levels_.is_under_no_grad(),
+                      .device = device};
     if (!actual.empty()) {
+      value.device = actual[i].device();
       value.actual = std::make_shared<Tensor>(actual[i]);
     } else if (waits()) {
       value.actual = pending_.add(added[i]);
@@ -153,7 +162,7 @@ ir::Added Trace::add(const TracedInstruction& instruction) {
 
 std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
   if (companion_ != nullptr) return record_with_numbers(instruction);
-  return tensors_of(add(instruction));
+  return tensors_of(add(instruction), instruction.result_device());
 }
 
 Tensor Trace::constant(Literal literal) {

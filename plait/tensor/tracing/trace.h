@@ -65,7 +65,8 @@ class Trace {
   // ---- Recording.
 
   // To be called before any instruction. Declares the sizes of the type.
-  Tensor parameter(const ir::Type& type, std::string_view label = {}, Tensor actual = {});
+  Tensor parameter(const ir::Type& type, std::string_view label = {}, Tensor actual = {},
+                   Device device = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
   Tensor size(Dim size, DType dtype);
@@ -157,7 +158,8 @@ class Trace {
   void close();
   ir::Added add(const TracedInstruction& instruction);
   ir::ValueId value_of(const Tensor& tensor);  // captures the tensor if it is from outside
-  std::vector<Tensor> tensors_of(const ir::Added& added, std::span<const Tensor> actual = {});
+  std::vector<Tensor> tensors_of(const ir::Added& added, Device device,
+                                 std::span<const Tensor> actual = {});
   std::vector<Dim> undeclared_sizes() const;
   RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
   RecordedFunction conclude(std::span<const ir::ValueId> results, std::span<const Dim> size_values);

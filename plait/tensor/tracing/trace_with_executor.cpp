@@ -132,11 +132,11 @@ bool Trace::is_right_for_numbers(const TracedInstruction& instruction) {
 std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruction) {
   if (!waits()) {
     const ir::Added added = add_for_numbers(instruction);
-    return tensors_of(added, actual_results(instruction, added));
+    return tensors_of(added, instruction.result_device(), actual_results(instruction, added));
   }
   if (may_be_observed(instruction, program_->declarations())) return record_eagerly(instruction);
   const ir::Added added = add_for_numbers(instruction);
-  std::vector<Tensor> results = tensors_of(added);
+  std::vector<Tensor> results = tensors_of(added, instruction.result_device());
   const bool bears_sizes =
       !builder_->so_far().instruction(added.instruction).size_results().empty();
   if (bears_sizes) compute_pending();
@@ -148,17 +148,20 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
 // An argument of a function that is recorded in pieces.
 Tensor Trace::given(const ir::Type& type, Tensor actual) {
   sizes_.learn({&type, 1}, {&actual, 1});
+  const Device device = actual.device();
   return Tensor(TracedValue{.scope = scope_,
                             .type = type,
                             .actual = std::make_shared<Tensor>(std::move(actual)),
-                            .piece = PendingValues::kBeforeAll});
+                            .piece = PendingValues::kBeforeAll,
+                            .device = device});
 }
 
 std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) {
   compute_pending();
   const ir::Added added = add_for_numbers(instruction);
   try {
-    std::vector<Tensor> results = tensors_of(added, actual_results(instruction, added));
+    std::vector<Tensor> results =
+        tensors_of(added, instruction.result_device(), actual_results(instruction, added));
     begin_piece();
     if (!instruction.callees.empty()) drop_functions();
     return results;

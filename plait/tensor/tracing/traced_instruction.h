@@ -15,6 +15,12 @@ struct TracedInstruction {
   std::span<const ir::Callee> callees = {};
   std::span<const Dim> size_arguments = {};
   std::span<const ir::Type> stated_types = {};
+
+  // Where its results will be. Those of a function that moves what it computes may be elsewhere.
+  Device result_device() const {
+    return primitive.result_device != nullptr ? primitive.result_device(attributes)
+                                              : device_of(operands);
+  }
 };
 
 }  // namespace plait

@@ -35,7 +35,7 @@ std::vector<Tensor> remat_tensors(const TensorFunction& f, std::span<const Tenso
                                   const RematPolicy& policy) {
   if (policy.policy == "everything") return f(arguments);
   if (Trace::current() != nullptr) {
-    StagedFunction staged = stage("remat", ir_types_of(arguments), f);
+    StagedFunction staged = stage("remat", ir_types_of(arguments), f, {.beside = arguments});
     std::vector<Tensor> operands(arguments.begin(), arguments.end());
     operands.insert(operands.end(), staged.captures.begin(), staged.captures.end());
     return run_staged_remat(std::move(staged), operands, policy);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
+#include "plait/tensor/memory/device_memory.h"
 #include "plait/tensor/tracing/derivation.h"
 
 #include "python/bindings/bindings.h"
@@ -16,7 +17,7 @@ namespace {
 
 // ---- The structs of DLPack 1.0, with its memory layout.
 
-enum DlDeviceType : int32_t { kDlCpu = 1, kDlCudaHost = 3, kDlRocmHost = 11 };
+enum DlDeviceType : int32_t { kDlCpu = 1, kDlCuda = 2, kDlCudaHost = 3, kDlRocmHost = 11 };
 
 struct DlDevice {
   int32_t type;
@@ -89,6 +90,10 @@ DType dtype_of(const DlType& type) {
 
 // ---- Export.
 
+DlDevice dl_device_of(Device device) {
+  return device.is_cpu() ? DlDevice{kDlCpu, 0} : DlDevice{kDlCuda, device.index};
+}
+
 // State that a capsule needs as long as a consumer uses the memory.
 template <class Managed>
 struct Lending {
@@ -115,8 +120,8 @@ Managed* lend(Array given) {
     lending->sizes.push_back(lent.sizes()[i]);
     lending->strides.push_back(lent.layout().strides[i]);
   }
-  lending->managed.tensor = {const_cast<std::byte*>(static_cast<const std::byte*>(lent.data())),
-                             {kDlCpu, 0},
+  lending->managed.tensor = {lent.device_data(),
+                             dl_device_of(lent.device()),
                              static_cast<int32_t>(lent.rank()),
                              type,
                              lending->sizes.data(),
@@ -153,26 +158,47 @@ nb::object unversioned(Array array) {
                     [](PyObject* capsule) { drop_capsule<DlManaged>(capsule, kUnversioned); }));
 }
 
+// Lets the stream of the consumer wait for what computes x. Numbers below 3 have a meaning of their
+// own: the default stream (1), that of each thread (2), no waiting (-1).
+void finish_before_stream(Device device, nb::handle stream) {
+  const int64_t number = stream.is_none() ? 1 : nb::cast<int64_t>(stream);
+  if (device.is_cpu()) {
+    if (stream.is_none()) return;
+    throw ValueError("__dlpack__: host memory has no stream, but {} is given", number);
+  }
+  if (number == 0 || number < -1) throw ValueError("__dlpack__: there is no stream {}", number);
+  if (number == -1) return;
+  device_memory(device).finish_before(number == 1 ? 0 : static_cast<uintptr_t>(number));
+}
+
+// The array that a consumer asks for, on the device that it asks for.
+Array array_for(const Tensor& x, nb::handle device, bool may_copy, bool copies) {
+  const DlDevice here = dl_device_of(x.device());
+  const auto type = device.is_none() ? here.type : nb::cast<int32_t>(device[nb::int_(0)]);
+  const auto id = device.is_none() ? here.id : nb::cast<int32_t>(device[nb::int_(1)]);
+  if (type == here.type && id == here.id) {
+    return copies ? computed([&] { return x.array().copy(); }) : x.array();
+  }
+  if (type != kDlCpu || !may_copy) {
+    refuse_buffer(fmt::format("a tensor is on {}, not on DLPack's device {}", text_of(x.device()),
+                              utf8_of(nb::repr(device))));
+  }
+  return computed([&] { return x.array().on_host(); });
+}
+
 // Only DLPack 1.0 can mark memory as read-only: consumers of older versions (JAX, whose arrays do
 // not change either) are trusted not to write.
 nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version, nb::handle device,
                       nb::handle copy) {
-  if (!stream.is_none()) {
-    throw ValueError("__dlpack__: host memory has no stream, but {} is given",
-                     utf8_of(nb::repr(stream)));
-  }
   if (is_followed(x)) {
     refuse_buffer(
         "the tensor is being differentiated, which another library would interrupt: use x.detach() "
         "or stop_gradient(x) if no derivative is needed");
   }
-  if (!device.is_none() && nb::cast<int64_t>(device[nb::int_(0)]) != kDlCpu) {
-    refuse_buffer(
-        fmt::format("a tensor is in host memory, not on device {}", utf8_of(nb::repr(device))));
-  }
   const bool is_new = !max_version.is_none() && nb::cast<int64_t>(max_version[nb::int_(0)]) >= 1;
-  const bool copies = copy.ptr() == Py_True;
-  const Array array = copies ? computed([&] { return x.array().copy(); }) : x.array();
+  const Array array = array_for(x, device, copy.ptr() != Py_False, copy.ptr() == Py_True);
+  finish_before_stream(array.device(), stream);
+  const bool copies = array.buffer() != x.array().buffer();
   return is_new ? versioned(array, copies ? kIsCopied : kReadOnly) : unversioned(array);
 }
 
@@ -263,6 +289,46 @@ Tensor copied_elements(const Strided& given, DType dtype) {
   return Tensor(std::move(result));
 }
 
+Device device_of(const DlDevice& given) {
+  switch (given.type) {
+    case kDlCpu:
+    case kDlCudaHost:
+    case kDlRocmHost: return {};
+    case kDlCuda: {
+      if (given.id >= 0 && given.id < Device::kMost) {
+        return Device(Device::Kind::cuda, static_cast<uint8_t>(given.id));
+      }
+      break;
+    }
+    default: break;
+  }
+  refuse_buffer(
+      fmt::format("DLPack's device ({}, {}) is none of Plait's: copy the array to the host",
+                  given.type, given.id));
+}
+
+// Kernels of Plait may still read the memory when its last owner is gone.
+Tensor borrowed_on(Device device, DType dtype, const Strided& given,
+                   const std::function<void()>& release) {
+  Layout layout{Sizes(std::span(given.sizes)), Sizes(given.sizes.size()), 0};
+  for (size_t i = 0; i < given.strides.size(); ++i) {
+    if (given.strides[i] % size_of(dtype) != 0) refuse_buffer("DLPack: elements are not aligned");
+    layout.strides[i] = given.strides[i] / size_of(dtype);
+  }
+  if (reinterpret_cast<uintptr_t>(given.first) % static_cast<uintptr_t>(size_of(dtype)) != 0) {
+    refuse_buffer("DLPack: the elements are not aligned");
+  }
+  const auto release_after = [device, release] {
+    try {
+      device_memory(device).synchronize();
+    } catch (const Error&) {  // reported where the next result is waited for
+    }
+    release();
+  };
+  Buffer buffer = Buffer::borrow_on(device, const_cast<std::byte*>(given.first), release_after);
+  return Tensor(Array(dtype, std::move(layout), std::move(buffer)));
+}
+
 template <class Managed>
 Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may_copy) {
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
@@ -273,24 +339,27 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
     }
   }
   const DlTensor& tensor = managed->tensor;
-  if (tensor.device.type != kDlCpu && tensor.device.type != kDlCudaHost &&
-      tensor.device.type != kDlRocmHost) {
-    refuse_buffer("the array is not in host memory: copy it there first");
-  }
+  const Device device = device_of(tensor.device);
   const DType dtype = dtype_of(tensor.dtype);
   const Strided given = strided_of(tensor, size_of(dtype));
-  if (given.is_empty()) return Tensor(Array::empty(dtype, Sizes(std::span(given.sizes))));
+  if (given.is_empty()) {
+    return Tensor(Array::empty_on(device, dtype, Sizes(std::span(given.sizes))));
+  }
+  const auto release = [managed] {
+    if (managed->deleter == nullptr || Py_IsInitialized() == 0 || is_ended_elsewhere()) return;
+    const LockedPython locked;
+    managed->deleter(managed);
+  };
+  if (!device.is_cpu()) {
+    Tensor borrowed = borrowed_on(device, dtype, given, release);
+    PyCapsule_SetName(capsule, used);
+    return borrowed;
+  }
   const std::optional<Lent> lent =
       Lent::at(const_cast<std::byte*>(given.first), dtype, given.sizes, given.strides);
   if (lent) {
     PyCapsule_SetName(capsule, used);
-    return lent->borrow([managed] {
-      if (managed->deleter == nullptr || Py_IsInitialized() == 0 || is_ended_elsewhere()) {
-        return;
-      }
-      const LockedPython locked;
-      managed->deleter(managed);
-    });
+    return lent->borrow(release);
   }
   if (!may_copy) refuse_buffer("the elements are not aligned: they can only be copied");
   return copied_elements(given, dtype);  // the capsule then releases the memory
@@ -316,7 +385,13 @@ void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module) {
       .def("__dlpack__", capsule_of, nb::kw_only(), arg("stream") = nb::none(),
            arg("max_version") = nb::none(), arg("dl_device") = nb::none(), arg("copy") = nb::none(),
            "A capsule for from_dlpack of another library.")
-      .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(int{kDlCpu}, 0); });
+      .def("__dlpack_device__", [](const Tensor& x) {
+        const DlDevice device = dl_device_of(x.device());
+        return nb::make_tuple(device.type, device.id);
+      });
+  module.def("_stream_of", [](int index) {
+    return device_memory(Device(Device::Kind::cuda, static_cast<uint8_t>(index))).stream();
+  });
   module.def("_from_capsule", from_capsule, arg("capsule"), arg("may_copy"));
 }
 

@@ -47,9 +47,10 @@ void read(nb::handle given, Rest& value) {
   value.tensors = tensors_from(is_list ? nb::object(given[nb::int_(0)]) : nb::borrow(given));
 }
 
-void read(nb::handle given, Device&) {
-  if (given.is_none() || nb::str(given).equal(nb::str("cpu"))) return;
-  throw DeviceError("unknown device '{}'; the only device is 'cpu'", utf8_of(given));
+void read(nb::handle given, Placement& value) {
+  if (given.is_none()) return;
+  value.device = device_from(given);
+  value.scope = std::make_unique<DeviceScope>(*value.device);
 }
 
 void read(nb::handle given, PythonOperand& value) { value = PythonOperand(given); }

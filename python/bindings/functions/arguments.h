@@ -14,7 +14,9 @@
 
 #include <fmt/ranges.h>
 
+#include "plait/core/device.h"
 #include "plait/ops/arrays/pad.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/neural/convolution.h"
 #include "plait/ops/neural/per_dimension.h"
@@ -30,14 +32,21 @@ struct Rest {
   Rest() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 
-// The device of a new tensor.
-struct Device {
-  Device() {}  // NOLINT: must not be an aggregate
+// The device of a new tensor. If one is given, it is the default device while the arguments live.
+struct Placement {
+  std::optional<Device> device;
+  std::unique_ptr<DeviceScope> scope;
+
+  Placement() {}  // NOLINT: must not be an aggregate
+  // Moves a result that was made where the operands are.
+  Tensor of(Tensor made) const { return device ? to_device(made, *device) : made; }
 };
 
 void read(nb::handle given, Tensor& value);  // empty for None
 void read(nb::handle given, Rest& value);
-void read(nb::handle given, Device& value);  // DeviceError for an unknown device
+void read(nb::handle given, Placement& value);
+// Of a name, a Device of Plait or of another library, or the number of a GPU.
+Device device_from(nb::handle given);
 void read(nb::handle given, PythonOperand& value);
 void read(nb::handle given, Scalar& value);
 void read(nb::handle given, bool& value);
@@ -117,7 +126,7 @@ struct Of {};
 inline std::string annotation(Of<Tensor>) { return "ArrayLike"; }
 inline std::string annotation(Of<PythonOperand>) { return "ArrayLike"; }
 inline std::string annotation(Of<Rest>) { return "ArrayLike | Sequence[ArrayLike]"; }
-inline std::string annotation(Of<Device>) { return "str | Device | None"; }
+inline std::string annotation(Of<Placement>) { return "str | Device | None"; }
 inline std::string annotation(Of<Scalar>) { return "complex | Tensor"; }
 inline std::string annotation(Of<bool>) { return "bool"; }
 inline std::string annotation(Of<int64_t>) { return "int"; }

@@ -6,6 +6,7 @@
 #include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/operand.h"
@@ -41,7 +42,7 @@ using Place = std::optional<int64_t>;
 using Into = std::optional<DType>;
 
 template <Tensor (*make)(const Shape&, DType)>
-Tensor made_of(const Shape& shape, DType dtype, Device) {
+Tensor made_of(const Shape& shape, DType dtype, const Placement&) {
   return make(shape, dtype);
 }
 void check_number(const char* function, O value) {
@@ -49,21 +50,23 @@ void check_number(const char* function, O value) {
   throw TypeError("{}: fill_value: expected a number, not {}", function,
                   value.tensor().type().text());
 }
-Tensor full_of(const Shape& shape, O value, Into dtype, Device) {
+Tensor full_of(const Shape& shape, O value, Into dtype, const Placement& place) {
   check_number("full", value);
-  return broadcast_to(dtype ? value.as(*dtype) : tensor_from(value), shape);
+  const Tensor one = dtype ? value.as(*dtype) : tensor_from(value);
+  return broadcast_to(value.is_tensor() ? place.of(one) : on_default_device(one), shape);
 }
 template <Tensor (*make)(T)>
-Tensor made_like(T x, Into dtype, Device) {
-  return dtype ? make(astype(x, *dtype)) : make(x);
+Tensor made_like(T x, Into dtype, const Placement& place) {
+  return place.of(dtype ? make(astype(x, *dtype)) : make(x));
 }
-Tensor full_like_of(T x, O value, Into dtype, Device) {
+Tensor full_like_of(T x, O value, Into dtype, const Placement& place) {
   check_number("full_like", value);
-  return broadcast_to(value.as(dtype.value_or(x.dtype())), x.shape());
+  const Device device = place.device.value_or(x.device());
+  return broadcast_to(to_device(value.as(dtype.value_or(x.dtype())), device), x.shape());
 }
 // Non-integer bounds are computed in f64, whatever the dtype of the result.
 Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step,
-                 Into dtype, Device) {
+                 Into dtype, const Placement&) {
   const Scalar first = stop ? start : Scalar(0);
   const Tensor counted = arange(first, stop.value_or(start), step);
   if (!dtype || *dtype == counted.dtype()) return counted;
@@ -87,11 +90,12 @@ Tensor between(const Tensor& start, const Tensor& stop, int64_t count, bool has_
   const Tensor numbers = from + (to - from) / steps * counted;
   return astype(where(equal(counted, has_end ? steps : -1), to, numbers), dtype);
 }
-Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint, Device) {
+Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint,
+                   const Placement& place) {
   if (first.is_tensor() || last.is_tensor()) {
     const DType common = common_dtype(first, last);
     const Tensor numbers = between(first.as(common), last.as(common), num, endpoint);
-    return dtype ? astype(numbers, *dtype) : numbers;
+    return place.of(dtype ? astype(numbers, *dtype) : numbers);
   }
   const Scalar &start = first.scalar(), &stop = last.scalar();
   const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
@@ -108,7 +112,7 @@ Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint, Devi
   if (!is_complex) return astype(real, result);
   return astype(make_complex(real, part(from.imag(), to.imag())), result);
 }
-Tensor eye_of(int64_t rows, Place columns, const Diagonal& k, DType dtype, Device) {
+Tensor eye_of(int64_t rows, Place columns, const Diagonal& k, DType dtype, const Placement&) {
   const int64_t across = columns.value_or(rows);
   if (k.place == 0 && !is_boolean(dtype)) return eye(rows, across, dtype);
   const Tensor places = expand_dims(iota(rows), 1) + k.place;
@@ -119,7 +123,7 @@ void bind_creation(nb::module_& m) {
   const nb::object f32 = nb::cast(PythonDType{DType::f32}), i64 = nb::cast(PythonDType{DType::i64});
   const auto dtype = arg("dtype") = nb::none();
   const auto device = arg("device") = nb::none();
-  add_functions<Tensor(const Shape&, DType, Device)>(
+  add_functions<Tensor(const Shape&, DType, const Placement&)>(
       m,
       {{"zeros", made_of<zeros>, "A tensor of zeros."},
        {"ones", made_of<ones>, "A tensor of ones."},
@@ -127,12 +131,12 @@ void bind_creation(nb::module_& m) {
         "A tensor without specified values; in fact zeros, so that every run of a program is the "
         "same."}},
       Parameter::spread("shape"), arg("dtype") = f32, device);
-  add_functions<Tensor(const Shape&, O, Into, Device)>(
+  add_functions<Tensor(const Shape&, O, Into, const Placement&)>(
       m,
       {{"full", full_of,
         "A tensor filled with the value, by default in the default dtype of its kind."}},
       arg("shape"), arg("fill_value"), dtype, device);
-  add_functions<Tensor(T, Into, Device)>(
+  add_functions<Tensor(T, Into, const Placement&)>(
       m,
       {{"zeros_like", made_like<zeros_like>,
         "Zeros of the same shape, by default of the same dtype."},
@@ -140,19 +144,20 @@ void bind_creation(nb::module_& m) {
        {"empty_like", made_like<empty_like>,
         "Zeros of the same shape, by default of the same dtype."}},
       arg("x"), dtype, device);
-  add_functions<Tensor(T, O, Into, Device)>(
+  add_functions<Tensor(T, O, Into, const Placement&)>(
       m,
       {{"full_like", full_like_of, "The value in the same shape, by default in the same dtype."}},
       arg("x"), arg("fill_value"), dtype, device);
   add_functions<Tensor(Dim, DType)>(m, {{"iota", iota, "0, 1, 2, ..."}}, arg("size"),
                                     arg("dtype") = i64);
-  add_functions<Tensor(const Scalar&, const std::optional<Scalar>&, const Scalar&, Into, Device)>(
+  add_functions<Tensor(const Scalar&, const std::optional<Scalar>&, const Scalar&, Into,
+                       const Placement&)>(
       m,
       {{"arange", arange_of,
         "start, start + step, ... before stop; a single number is the stop. By default i64 for "
         "integers, f32 for others."}},
       arg("start"), arg("stop") = nb::none(), arg("step") = 1, dtype, device);
-  add_functions<Tensor(O, O, int64_t, Into, bool, Device)>(
+  add_functions<Tensor(O, O, int64_t, Into, bool, const Placement&)>(
       m,
       {{"linspace", linspace_of,
         "`num` evenly spaced numbers, both ends included; tensors of ends give rows."}},
@@ -163,7 +168,7 @@ void bind_creation(nb::module_& m) {
   add_functions<Tensor(double, double, int64_t, DType)>(
       m, {{"geomspace", geomspace, "`num` numbers in a geometric sequence, both ends included."}},
       arg("start"), arg("stop"), arg("num"), arg("dtype") = f32);
-  add_functions<Tensor(int64_t, Place, const Diagonal&, DType, Device)>(
+  add_functions<Tensor(int64_t, Place, const Diagonal&, DType, const Placement&)>(
       m, {{"eye", eye_of, "Ones on the k-th diagonal, zeros elsewhere."}}, arg("n_rows"),
       arg("n_cols") = nb::none(), arg("k") = 0, arg("dtype") = f32, device);
   add_functions<Tensor(Dim, Dim, Dim, DType)>(

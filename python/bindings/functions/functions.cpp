@@ -168,7 +168,9 @@ Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
   return reshape(x, shape);
 }
 
-Tensor astype_of(T x, DType dtype, bool, Device) { return astype(x, dtype); }
+Tensor astype_of(T x, DType dtype, bool, const Placement& place) {
+  return place.of(astype(x, dtype));
+}
 // It is not observable whether memory is shared.
 Tensor reshape_of(T x, const Shape& shape, std::optional<bool>) { return reshape(x, shape); }
 Tensor squeeze_of(T x, const std::optional<Axes>& axes) {
@@ -198,7 +200,7 @@ void bind_shapes(nb::module_& m) {
   add_functions<Tensor(T, int64_t, int64_t)>(
       m, {{"flatten", flatten_of, "Flattens all dimensions, or some of them, to one."}}, arg("x"),
       arg("start_dim") = 0, arg("end_dim") = -1);
-  add_functions<Tensor(T, DType, bool, Device)>(
+  add_functions<Tensor(T, DType, bool, const Placement&)>(
       m, {{"astype", astype_of, "The numbers converted to another dtype."}}, arg("x"), arg("dtype"),
       arg("copy") = true, arg("device") = nb::none());
   add_functions<Tensor(T, const Shape&)>(

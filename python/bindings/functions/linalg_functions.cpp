@@ -255,7 +255,7 @@ void bind_made_of_others(nb::module_& m) {
 }
 
 template <Tensor (*make)(int64_t, double, DType)>
-Tensor frequencies(int64_t n, double d, DType dtype, Device) {
+Tensor frequencies(int64_t n, double d, DType dtype, const Placement&) {
   return make(n, d, dtype);
 }
 
@@ -299,7 +299,7 @@ void bind_fourier(nb::module_& m) {
        {"irfft2", irfft2, "The inverse of rfft2."}},
       arg("x"), arg("s") = nb::none(), arg("axes") = nb::make_tuple(-2, -1),
       arg("norm") = "backward");
-  add_functions<Tensor(int64_t, double, DType, Device)>(
+  add_functions<Tensor(int64_t, double, DType, const Placement&)>(
       m,
       {{"fftfreq", frequencies<fftfreq>,
         "The frequencies of the n results of fft, for samples at a distance d."},

@@ -134,5 +134,6 @@ add("relu", lambda x: np.maximum(x, 0), zero_signs=False)
 add("stop_gradient", lambda x: x, wide=None, blocks_derivative=True)
 add("checkpoint_name", lambda x, label="": x, samples=[
     Sample((shape,), {"label": "scores"}) for shape in [(), (0,), (3, 5)]])
+add("to_device", lambda x, device, **_: x, samples=[Sample((shape,), {"device": "cpu"}) for shape in [(), (0,), (3, 5)]])
 add("make_complex", lambda a, b: a + 1j * b, samples=[((),) * 2, ((0,),) * 2, ((3, 5),) * 2],
     result_dtype=lambda dtype, attributes: {"f32": plait.c64, "f64": plait.c128}[dtype.name])

@@ -69,6 +69,7 @@ Refusals refusals_of_create() {
        kValue,
        {"never given"}},
       {"call_back", [] { call_back(-1, {{f32(2)}}); }, ErrorKind::key, {"-1"}},
+      {"to_device", [] { to_device(Tensor(), Device("cpu")); }, kValue, {"never given"}},
       {"checkpoint_name", [] { checkpoint_name(Tensor(), "x"); }, kValue, {"never given"}},
       {"checkpoint_name", [] { checkpoint_name(f32(2), ""); }, kValue, {"f32[2]", "empty"}},
 

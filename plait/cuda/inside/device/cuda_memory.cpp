@@ -111,6 +111,17 @@ Array CudaMemory::fetched(const Array& array) {
 
 void CudaMemory::synchronize() { device_.synchronize(); }
 
+void CudaMemory::finish_before(uintptr_t stream) {
+  device_.enter();
+  Event done = nullptr;
+  check(driver_.event_create(&done, kEventWithoutTimes), "cuEventCreate");
+  const Result recorded = driver_.event_record(done, stream_);
+  const Result waits = driver_.stream_wait_event(reinterpret_cast<Stream>(stream), done, 0);
+  driver_.event_destroy(done);  // when it is no longer needed
+  check(recorded, "cuEventRecord");
+  check(waits, "cuStreamWaitEvent");
+}
+
 int64_t CudaMemory::free_bytes() {
   device_.enter();
   size_t free = 0, total = 0;

@@ -16,6 +16,8 @@ class CudaMemory : public DeviceMemory {
   void copy(const Array& from, Array& to) override;
   void synchronize() override;
   int64_t free_bytes() override;
+  uintptr_t stream() const override { return reinterpret_cast<uintptr_t>(stream_); }
+  void finish_before(uintptr_t stream) override;
 
  private:
   void upload(const Array& from, Array& to);

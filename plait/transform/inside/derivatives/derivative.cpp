@@ -119,6 +119,7 @@ bool is_differentiable(const ir::Primitive& primitive, const std::vector<bool>& 
 std::vector<Tensor> push_forward(const Application& applied, std::span<const Tensor> tangents) {
   const Rules& rules = rules_of(applied.primitive);
   const RuleContext context = context_of(applied);
+  const DeviceScope there(device_of(tangents));
   if (!rules.partials.empty()) {
     Tensor total;
     for (size_t i = 0; i < tangents.size(); ++i) {
@@ -141,6 +142,7 @@ std::vector<Tensor> pull_back(const Application& applied, std::span<const Tensor
                               const std::vector<bool>& wanted) {
   const Rules& rules = rules_of(applied.primitive);
   const RuleContext context = context_of(applied);
+  const DeviceScope there(device_of(cotangents));
   std::vector<Tensor> given(wanted.size());
   std::vector<bool> by_tangents(wanted.size(), false);
   bool needs_tangents = false;

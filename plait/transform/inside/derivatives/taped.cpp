@@ -60,7 +60,8 @@ Taped record_taped(const TensorFunction& function, std::span<const Tensor> argum
     capture_sizes(control::chosen(arguments, wanted), arguments);
     return present_of(pullback(spread(cotangents, inexact), false));
   };
-  taped.backward = stage("backward", ir_types_of(control::chosen(taped.results, inexact)), back);
+  const std::vector<Tensor> differentiable = control::chosen(taped.results, inexact);
+  taped.backward = stage("backward", ir_types_of(differentiable), back, {.beside = differentiable});
   return taped;
 }
 

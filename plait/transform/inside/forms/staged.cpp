@@ -33,7 +33,8 @@ StagedFunction stage(const std::string& name, std::span<const ir::Type> paramete
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Tensor actual = i < numbers.actual.size() ? numbers.actual[i] : Tensor();
-    arguments.push_back(trace.parameter(parameters[i], {}, actual));
+    const Device device = i < numbers.beside.size() ? numbers.beside[i].device() : Device();
+    arguments.push_back(trace.parameter(parameters[i], {}, actual, device));
   }
   const std::vector<Tensor> results = function(arguments);
   for (const Dim size : trace.outer_sizes()) trace.capture(showing(size, trace));

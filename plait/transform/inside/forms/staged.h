@@ -27,6 +27,7 @@ struct StagedFunction {
 struct StageNumbers {
   Companion* companion = nullptr;
   std::span<const Tensor> actual = {};
+  std::span<const Tensor> beside = {};  // each argument will be where one of these is
 };
 StagedFunction stage(const std::string& name, std::span<const ir::Type> parameters,
                      const TensorFunction& function, const StageNumbers& numbers = {});

@@ -1,5 +1,6 @@
 #include "plait/transform/inside/jit/jit_backends.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -29,17 +30,37 @@ JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
   };
 }
 
-// With anomaly detection, the evaluator runs the program instead, instruction by instruction.
-JitBackend with_detection(JitBackend backend) {
+bool uses_devices(const JitArguments& arguments) {
+  return std::ranges::any_of(arguments.all(), [](const Tensor* argument) {
+    return *argument && !argument->device().is_cpu();
+  });
+}
+
+bool moves_to_devices(const ir::Program& program) {
+  const auto moves = [](const ir::Instruction& instruction) {
+    const ir::Primitive& primitive = instruction.primitive();
+    return primitive.result_device != nullptr &&
+           !primitive.result_device(instruction.attributes()).is_cpu();
+  };
+  return std::ranges::any_of(program.functions(), [&](const auto& function) {
+    const auto instructions = function->instructions();
+    return std::any_of(instructions.begin(), instructions.end(), moves);
+  });
+}
+
+// The evaluator runs the program instead, instruction by instruction, with anomaly detection and
+// where tensors are on devices.
+JitBackend with_evaluator(JitBackend backend) {
   struct StepByStep {
     std::once_flag once;
     JitExecutable run;
   };
   return [backend = std::move(backend)](const ir::Program& program, const JitOptions& options) {
+    if (moves_to_devices(program)) return evaluated(program, options);
     const auto step_by_step = std::make_shared<StepByStep>();
     return [whole = backend(program, options), step_by_step, program,
             options](const JitArguments& arguments) {
-      if (!detects_anomaly()) return whole(arguments);
+      if (!detects_anomaly() && !uses_devices(arguments)) return whole(arguments);
       std::call_once(step_by_step->once, [&] { step_by_step->run = evaluated(program, options); });
       return step_by_step->run(arguments);
     };
@@ -74,7 +95,7 @@ JitBackend jits::backend_of(const std::string& name) {
   {
     const std::lock_guard lock(backends().mutex);
     const auto place = backends().by_name.find(name);
-    if (place != backends().by_name.end()) return with_detection(place->second);
+    if (place != backends().by_name.end()) return with_evaluator(place->second);
   }
   throw KeyError("jit: unknown backend \"{}\"; the backends are {}", name,
                  fmt::join(list_backends(), ", "))

@@ -23,8 +23,8 @@ bool is_kind(const LeafKind& kind, const Tensor* leaf) {
   if (kind.is_empty || !*leaf) return kind.is_empty && !*leaf;
   if (!leaf->is_array()) return kind.record == leaf->type();
   const Array& array = leaf->array();
-  return array.dtype() == kind.dtype && array.sizes().size() == kind.rank &&
-         !kind.record.is_record();
+  return array.dtype() == kind.dtype && array.device() == kind.device &&
+         array.sizes().size() == kind.rank && !kind.record.is_record();
 }
 
 bool all_hold(const std::vector<SizeFact>& facts, const Pattern& pattern,
@@ -103,6 +103,7 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
   Entry& entry = *made;
   entry.key = call.key;
   entry.paths = call.paths();
+  entry.default_device = default_device();
   for (const Tensor* const each : call.leaves.all()) {
     const Tensor& leaf = *each;
     const std::string& path = entry.paths[entry.kinds.size()];
@@ -114,8 +115,9 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
       entry.kinds.push_back({.record = leaf.type()});
       continue;
     }
-    const size_t rank = leaf.array().sizes().size();
-    entry.kinds.push_back({.dtype = leaf.array().dtype(), .rank = rank});
+    const Array& array = leaf.array();
+    const size_t rank = array.sizes().size();
+    entry.kinds.push_back({.dtype = array.dtype(), .device = array.device(), .rank = rank});
     for (size_t axis = 0; axis < rank; ++axis) {
       entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", path, axis)));
     }
@@ -128,7 +130,8 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
 }
 
 bool has_kinds_of(const Entry& entry, const Call& call) {
-  return std::ranges::equal(entry.kinds, call.leaves.all(), is_kind);
+  return entry.default_device == default_device() &&
+         std::ranges::equal(entry.kinds, call.leaves.all(), is_kind);
 }
 
 // For equal keys. Host code may hold other tensors, which the key does not cover.
@@ -136,10 +139,18 @@ std::string explain_difference(const Entry& earlier, const Call& call) {
   const auto& kinds = earlier.kinds;
   const auto found = std::ranges::mismatch(kinds, call.leaves.all(), is_kind);
   const auto place = static_cast<size_t>(found.in1 - kinds.begin());
+  if (place == kinds.size() && place == call.leaves.size()) {
+    return fmt::format("the default device is {}, was {} before", text_of(default_device()),
+                       text_of(earlier.default_device));
+  }
   if (place == kinds.size() || place == call.leaves.size()) {
     return fmt::format("there are {} tensors, were {} before", call.leaves.size(), kinds.size());
   }
   const Tensor& leaf = call.leaves[place];
+  if (leaf && leaf.device() != kinds[place].device) {
+    return fmt::format("{} is on {}, was on {} before", earlier.paths[place],
+                       text_of(leaf.device()), text_of(kinds[place].device));
+  }
   return fmt::format("{} is {}", earlier.paths[place],
                      leaf ? leaf.type().text() : "an empty tensor");
 }

@@ -1,4 +1,4 @@
-// Records of a jitted function for one kind of arguments: equal keys, dtypes and ranks.
+// Records of a jitted function for one kind of arguments: equal keys, dtypes, ranks and devices.
 // Which sizes are symbols is decided here, and nothing is run.
 #pragma once
 
@@ -67,9 +67,10 @@ struct Variant {
   RecordTree records = {};
 };
 
-// The type of a leaf without its sizes.
+// The type of a leaf without its sizes, and where it is.
 struct LeafKind {
   DType dtype = DType::boolean;
+  Device device = {};
   size_t rank = 0;
   ir::Type record = {};   // if it is not an array
   bool is_empty = false;  // an empty tensor, which the record has no parameter for
@@ -80,6 +81,7 @@ struct Entry {
   TreeKey key;
   std::string why;  // reason for a new entry
   std::vector<LeafKind> kinds;
+  Device default_device;
   std::vector<std::string> paths;
   std::vector<std::vector<int64_t>> seen;  // the sizes of each call that needed a new variant
   std::vector<Dim> symbols;                // the symbol of each size

@@ -83,11 +83,12 @@ std::vector<Tensor> Pieces::run(const TracedPiece& piece) {
     for (size_t i = 0; i < piece.operands.size(); ++i) {
       const Tensor& operand = piece.operands[i];
       if (known == pieces_.end()) {
-        constants.push_back(piece.is_constant[i] ? operand : Tensor());
+        constants.push_back(piece.is_constant[i] && operand.device().is_cpu() ? operand : Tensor());
         continue;
       }
       const Tensor& constant = known->second.constants[i];
-      const bool differs = constant && !is_same_number(constant, operand);
+      const bool differs =
+          constant && (!operand.device().is_cpu() || !is_same_number(constant, operand));
       is_another = is_another || differs;
       constants.push_back(differs ? Tensor() : constant);
     }

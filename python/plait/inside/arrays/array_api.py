@@ -6,7 +6,7 @@ import math
 
 from plait import _core, errors
 from plait._core import Tensor
-from plait.inside.arrays.devices import CPU, device
+from plait.inside.arrays import devices
 from plait.inside.arrays.dtype_info import isdtype
 from plait.inside.help.names import of_tensor
 
@@ -31,22 +31,19 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
 
     def default_device(self):
-        return CPU
+        return devices.device()
 
     def default_dtypes(self, *, device=None):
-        _device(device)
+        devices.device(device)
         return {"real floating": _core.f32, "complex floating": _core.c64, "integral": _core.i64, "indexing": _core.i64}
 
     def devices(self):
-        return [CPU]
+        return devices.devices()
 
     def dtypes(self, *, device=None, kind=None):
         """The dtypes of the standard by name: all of them, or those of a kind or of several kinds."""
-        _device(device)
+        devices.device(device)
         return {name: dtype for name, dtype in _DTYPES.items() if kind is None or isdtype(dtype, kind)}
-
-
-_device = device
 
 
 def __array_namespace_info__():
@@ -63,9 +60,10 @@ def _array_namespace(self, /, *, api_version=None):
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The same tensor: there is only one device."""
-    _device(device)
-    return self
+    """On that device; itself if it is there."""
+    if stream is not None:
+        raise errors.ValueError.with_hint(f"to_device: the stream {stream!r} is not Plait's", "leave it out: the order of operations is kept")
+    return _core._to_device(self, _core._device_name(device))
 
 
 def _contains(self, value, /):
@@ -97,7 +95,6 @@ def _signature(method):
 
 
 Tensor.__array_namespace__ = _array_namespace
-Tensor.device = property(lambda tensor: CPU, doc="Where its numbers are.")
 Tensor.to_device = _to_device
 Tensor.__contains__ = _contains
 Tensor.__getattr__ = _core._boundary(of_tensor)

@@ -6,7 +6,7 @@ import pickle
 
 from plait import _core, errors
 from plait._core import Tensor
-from plait.inside.arrays.devices import device as _device
+from plait.inside.arrays.devices import placed
 from plait.inside.arrays.items import Item
 from plait.inside.later import Later
 
@@ -54,31 +54,35 @@ def _array(tensor, dtype=None, copy=None):
 
 
 def asarray(obj, /, dtype=None, *, device=None, copy=None):
-    """A tensor from a number, nested lists of numbers, or an array. The memory of an array is shared if possible,
-    unless `copy` says otherwise: do not write to that array afterwards."""
-    _device(device)
-    if isinstance(obj, Tensor):
-        result = obj
-    elif type(obj) is _core.Dim and (dtype is None or _core.DType(dtype) == _core.i64):
-        return _core.add(obj, _core.zeros((), dtype=_core.i64))
-    elif type(obj) is _core.Dim:
-        return asarray(int(obj), dtype)
-    elif isinstance(obj, Item):
-        result = obj._constant(dtype or obj._default_dtype)
-    elif type(obj) in (bool, int, float, complex) or _is_list(obj):
+    """A tensor from a number, nested lists of numbers, or an array, on the given device, else on the default device. The
+    memory of an array is shared if possible, unless `copy` says otherwise: do not write to that array afterwards."""
+    if isinstance(obj, Tensor) or _is_list(obj) and _holds_tensors(obj):
+        if _is_list(obj) and copy is False:
+            raise errors.ValueError("asarray: a list cannot become a tensor without a copy")
+        made = _cast(obj if isinstance(obj, Tensor) else _core.stack([asarray(each, dtype) for each in obj]), dtype, copy)
+        made = made if device is None else placed(made, device)
+    else:
+        made = placed(_of_host(obj, dtype, copy), device)
+    return _own(made) if copy and made is obj else made
+
+
+def _of_host(obj, dtype, copy):
+    """A tensor from what holds no tensor, on the host."""
+    if type(obj) is _core.Dim:
+        is_size = dtype is None or _core.DType(dtype) == _core.i64
+        return _core.add(obj, _core.zeros((), dtype=_core.i64, device="cpu")) if is_size else _of_host(int(obj), dtype, copy)
+    if isinstance(obj, Item):
+        return _cast(obj._constant(dtype or obj._default_dtype), dtype, copy)
+    if type(obj) in (bool, int, float, complex) or _is_list(obj):
         if copy is False:
             raise errors.ValueError("asarray: Python numbers cannot become a tensor without a copy")
-        if _is_list(obj) and _holds_tensors(obj):
-            return _core.stack([asarray(each, dtype) for each in obj])
-        return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
-    elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
-        result = from_dlpack(obj)
+        return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype, copy)
+    if not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
+        made = from_dlpack(obj)
     else:
-        result = _core.borrow(_of_numbers_only(np.asarray(obj)))
-    converted = _cast(result, dtype)
-    if copy is False and converted.dtype != result.dtype:
-        raise errors.ValueError(f"asarray: {result.dtype} is no {converted.dtype} without a copy")
-    return _own(converted) if copy and converted is result else converted
+        made = _core.borrow(_of_numbers_only(np.asarray(obj)))
+    converted = _cast(made, dtype, copy)
+    return _own(converted) if copy and converted is made else converted
 
 
 def _own(tensor):
@@ -86,13 +90,18 @@ def _own(tensor):
     return tensor._share() if tensor.is_traced or _core._is_followed([tensor]) else tensor._copied()
 
 
-def _cast(tensor, dtype):
-    return tensor if dtype is None or _core.DType(dtype) == tensor.dtype else _core.astype(tensor, dtype)
+def _cast(tensor, dtype, copy):
+    if dtype is None or _core.DType(dtype) == tensor.dtype:
+        return tensor
+    if copy is False:
+        raise errors.ValueError(f"asarray: {tensor.dtype} is no {_core.DType(dtype)} without a copy")
+    return _core.astype(tensor, dtype)
 
 
-def tensor(data, dtype=None):
+def tensor(data, dtype=None, *, device=None):
     """Like asarray, but always with memory of its own."""
-    return _own(asarray(data, dtype))
+    made = asarray(data, dtype, device=device)
+    return made if made.is_cuda and made is not data else _own(made)
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
@@ -102,15 +111,18 @@ def from_dlpack(x, /, *, device=None, copy=None):
     >>> plait.from_dlpack(np.arange(3.0))
     [0. 1. 2.] : f64[3]
     """
-    _device(device)
-    asked = {} if device is None else {"dl_device": (1, 0)}
+    given = tuple(x.__dlpack_device__()) if hasattr(x, "__dlpack_device__") else (1, 0)
+    to = None if device is None else _core._device_name(device)
+    asked = {} if to != "cpu" else {"dl_device": (1, 0)}
     asked |= {} if copy is None else {"copy": copy}
+    asked |= {"stream": _core._stream_of(given[1])} if given[0] == 2 and to != "cpu" else {}
     try:
         capsule = x.__dlpack__(max_version=(1, 0), **asked)
     except builtins.TypeError:  # the library is older than DLPack 1.0
         capsule = x.__dlpack__()
-    result = _core._from_capsule(capsule, copy is not False)
-    return result._copied() if copy else result
+    made = _core._from_capsule(capsule, copy is not False)
+    made = made._copied() if copy else made
+    return made if to is None else _core._to_device(made, to)
 
 
 def _is_list(data):
@@ -170,10 +182,10 @@ def _holds_arrays(data):
     return hasattr(data, "dtype")
 
 
-def _of_bytes(dtype, shape, data, wants_gradient=False):
+def _of_bytes(dtype, shape, data, wants_gradient=False, device="cpu"):
     """The contents of a pickle: the bytes in row-major order, perhaps in a separate buffer."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
-    made = _core._borrow_as(elements, dtype)._copied()
+    made = _core._to_device(_core._borrow_as(elements, dtype)._copied(), device)
     return made.requires_grad() if wants_gradient else made
 
 
@@ -193,9 +205,11 @@ def _wants_gradient(tensor):
 def _reduce(tensor, protocol):
     if tensor.is_traced:
         raise errors.TypeError("a tensor that is being recorded has no values to pickle: pickle it outside")
-    elements = np.ascontiguousarray(np.asarray(_View(tensor)))
+    elements = np.ascontiguousarray(np.asarray(_View(_core._to_device(tensor, "cpu"))))
     data = pickle.PickleBuffer(elements) if protocol >= 5 else elements.tobytes()
-    return _of_bytes, (tensor.dtype, tensor.shape, data, *([True] if _wants_gradient(tensor) else []))
+    device = _core._device_of(tensor)
+    unusual = () if device == "cpu" and not _wants_gradient(tensor) else (_wants_gradient(tensor), device)
+    return _of_bytes, (tensor.dtype, tensor.shape, data, *unusual)
 
 
 def _deepcopy(tensor, memo):

@@ -6,7 +6,7 @@ import builtins
 
 from plait import _core, errors
 from plait._core import Tensor
-from plait.inside.arrays.devices import NAMES_OF_OTHERS, device as _device
+from plait.inside.arrays.devices import is_name_of_device
 from plait.inside.later import Later
 
 peers = Later("plait.inside.help.peers")
@@ -89,8 +89,7 @@ for _name, _here in _DTYPES.items():
 
 def astype(self, dtype, *, copy=True, device=None):
     """The numbers converted to another dtype."""
-    _device(device)
-    return _core.astype(self, dtype)
+    return _core.astype(self, dtype, device=device)
 
 
 def type_(self, dtype=None):
@@ -106,24 +105,40 @@ def type_as(self, other):
 
 
 def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
-    """Converted to a dtype, to the dtype of another tensor, or to a device; the only device is the CPU."""
+    """On a device, in a dtype, or both; or as another tensor is: x.to("cuda"), x.to(plait.bf16), x.to(y). Gradients
+    move back.
+
+    >>> plait.ones(2).to("cpu", plait.f64)
+    [1. 1.] : f64[2]
+    """
+    device, dtype = place_and_dtype(where, device, dtype)
+    made = self if dtype is None or self.dtype == dtype else _core.astype(self, dtype)
+    return made if device is None else _core._to_device(made, _core._device_name(device))
+
+
+def place_and_dtype(where, device=None, dtype=None):
+    """The device and the dtype that the arguments of `to` name, each None if they do not."""
     for each in where:
         if isinstance(each, Tensor):
-            dtype = each.dtype
-        elif isinstance(each, str) and each.split(":")[0] in NAMES_OF_OTHERS:
+            device, dtype = each.device, each.dtype
+        elif is_name_of_device(each) or type(each) is int:
             device = each
         elif each is not None and not isinstance(each, builtins.bool):
             try:
                 dtype = _core.DType(each)
             except errors.TypeError:
                 device = each
-    _device(device)
-    return self if dtype is None or self.dtype == dtype else _core.astype(self, dtype)
+    return device, dtype
 
 
 def cpu(self):
-    """The same tensor: there is only one device."""
-    return self
+    """On the CPU: x.to("cpu")."""
+    return _core._to_device(self, "cpu")
+
+
+def cuda(self, device=None):
+    """On a GPU, the first one by default: x.to("cuda")."""
+    return _core._to_device(self, _core._device_name("cuda" if device is None else device))
 
 
 def is_floating_point(self):
@@ -316,7 +331,7 @@ def new_full(self, shape, fill_value, dtype=None):
     return _core.full(shape, fill_value, dtype or self.dtype)
 
 
-for _method in (astype, type_as, to, cpu, is_floating_point, is_complex, dim, numel, element_size, clone, tolist, transpose, t, view, view_as,
+for _method in (astype, type_as, to, cpu, cuda, is_floating_point, is_complex, dim, numel, element_size, clone, tolist, transpose, t, view, view_as,
                 expand, expand_as, split, repeat, diagonal, trace, diag, select, index_select, where, polygamma, clamp_min, clamp_max, positive, isreal,
                 new_zeros, new_ones, new_full):
     setattr(Tensor, _method.__name__, _method)

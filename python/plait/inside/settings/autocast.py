@@ -3,14 +3,14 @@
 import functools
 
 from plait import _core, errors
-from plait.inside.arrays.devices import NAMES_OF_OTHERS, device
+from plait.inside.arrays.devices import is_name_of_device
 from plait.inside.settings.scopes import Scope
 
 
 class autocast(Scope):
     """`with autocast():`, or as a decorator: products in bf16 (or f16), sums and exponentials in f32.
 
-    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones. The device_type is "cpu".
+    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones. It holds on every device, whatever the device_type.
 
     >>> with plait.autocast():
     ...     (plait.ones((2, 2)) @ plait.ones((2, 2))).dtype
@@ -18,7 +18,8 @@ class autocast(Scope):
     """
 
     def __init__(self, dtype=_core.bf16, *, device_type=None, narrow=None, wide=None):
-        device(device_type)
-        if isinstance(dtype, str) and dtype.split(":")[0] in NAMES_OF_OTHERS:
-            raise errors.TypeError.with_hint(f"autocast: {dtype!r} is not a dtype", "plait.autocast(dtype=plait.bf16); the only device is the CPU")
+        if device_type is not None:
+            _core._device_name(device_type)
+        if is_name_of_device(dtype):
+            raise errors.TypeError.with_hint(f"autocast: {dtype!r} is not a dtype", "plait.autocast(dtype=plait.bf16), which holds on every device")
         super().__init__(functools.partial(_core._open_autocast, dtype, narrow, wide))

@@ -3,6 +3,8 @@
 import dataclasses
 
 from plait import _core, errors
+from plait.inside.arrays.devices import to_device
+from plait.inside.arrays.methods import place_and_dtype
 from plait.inside.help.names import of_object as _of_object
 from plait.inside.help.unused import expect_used
 from plait.inside.transforms.applied import Applied
@@ -78,6 +80,25 @@ class Module:
         expect_used("eval", "model = model.eval()")
         return _with_training(self, False)
 
+    def to(self, *where, device=None, dtype=None):
+        """The model on a device, with its floating-point numbers in a dtype, or both. The model itself is not changed.
+
+        >>> plait.nn.Linear(2, 3).to("cpu", plait.bf16).weight.dtype
+        plait.bf16
+        """
+        expect_used("to", "model = model.to(...)")
+        return _moved(self, *place_and_dtype(where, device, dtype))
+
+    def cpu(self):
+        """The model on the CPU: to("cpu")."""
+        expect_used("cpu", "model = model.cpu()")
+        return _moved(self, "cpu", None)
+
+    def cuda(self, device=None):
+        """The model on a GPU, the first one by default: to("cuda")."""
+        expect_used("cuda", "model = model.cuda()")
+        return _moved(self, "cuda" if device is None else device, None)
+
     def _refuse_arithmetic(self, _other):
         raise errors.TypeError.with_hint(f"{type(self).__name__} is a tree of tensors, which has no arithmetic of its own",
                                          "model = plait.optim.apply_updates(model, plait.tree.map(lambda g: -0.1 * g, gradient))")
@@ -111,6 +132,19 @@ def copy_of(tree):
     """A tree of the same tensors, whose nodes are new."""
     leaves, structure = _core._flatten(tree)
     return structure.unflatten(leaves)
+
+
+def _moved(model, device, dtype):
+    leaves, structure = _core._flatten(model)
+    if dtype is not None:
+        dtype = _core.DType(dtype)
+        leaves = [each.astype(dtype) if _is_inexact(each) and each.dtype != dtype else each for each in leaves]
+    moved = structure.unflatten(leaves)
+    return moved if device is None else to_device(moved, device)
+
+
+def _is_inexact(leaf):
+    return isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex")
 
 
 def _with_training(model, mode):

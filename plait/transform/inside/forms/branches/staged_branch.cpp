@@ -104,10 +104,13 @@ class Branches {
     std::vector<Taped> taped;
     std::vector<StagedFunction> forward;
     for (const StagedFunction& branch : branches_) {
-      forward.push_back(stage(branch.function->name(), types, [&](auto given) {
-        taped.push_back(record_taped(branch, given, wanted));
-        return joined({taped.back().results, taped.back().backward.captures});
-      }));
+      forward.push_back(stage(branch.function->name(), types,
+                              [&](auto given) {
+                                taped.push_back(record_taped(branch, given, wanted));
+                                return joined(
+                                    {taped.back().results, taped.back().backward.captures});
+                              },
+                              {.beside = all.subspan(1)}));
     }
     std::vector<ir::Type> tapes;
     std::vector<StagedFunction> backward;
@@ -211,7 +214,7 @@ class Branches {
     std::vector<StagedFunction> made;
     for (const StagedFunction& branch : branches_) {
       made.push_back(stage(branch.function->name(), ir_types_of(operands),
-                           [&](auto given) { return make(branch, given); }));
+                           [&](auto given) { return make(branch, given); }, {.beside = operands}));
     }
     return Branches(structure_, std::move(made)).run(all[0], operands);
   }
@@ -250,7 +253,7 @@ Tensors stage_branches(ir::Structure structure, const Tensor& index,
   std::optional<UnknownResults> unknown;
   for (const TensorFunction& each : branches) {
     try {
-      staged.push_back(stage("branch", types, each));
+      staged.push_back(stage("branch", types, each, {.beside = operands}));
     } catch (const UnknownResults& thrown) {
       unknown = thrown;
     }

@@ -114,11 +114,12 @@ void expect_carried(std::string_view what, std::span<const ir::Type> before,
   }
 }
 
-StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body) {
+StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body,
+                      std::span<const Tensor> beside) {
   CarriedSizes carried(initial);
   while (true) {
     const std::vector<ir::Type> types = carried.types();
-    StagedFunction staged = stage("body", types, body);
+    StagedFunction staged = stage("body", types, body, {.beside = beside});
     const ir::Function& function = *staged.function;
     expect_carried("while", types, function.signature().results, function.location(),
                    Carried::may_change_sizes);

@@ -16,7 +16,8 @@ struct StagedBody {
   std::vector<ir::Type> types;
   std::vector<Dim> sizes = {};
 };
-StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body);
+StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body,
+                      std::span<const Tensor> beside);
 
 // TypeError unless a step returns the types that it takes, up to sizes if they may change.
 enum class Carried : uint8_t { keeps_its_type, may_change_sizes };

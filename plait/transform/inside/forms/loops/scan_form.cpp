@@ -130,7 +130,7 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
   }
   if (options.unroll > 1) return unrolled_scan(body, initial, stacked, length, options);
   const std::vector<ir::Type> types = types_of_step(initial, stacked);
-  const StagedFunction step = stage("body", types, body);
+  const StagedFunction step = stage("body", types, body, {.beside = joined({initial, stacked})});
   const auto& results = step.function->signature().results;
   expect_carried("scan", std::span(types).first(initial.size()),
                  std::span(results).first(std::min(initial.size(), results.size())),
@@ -144,9 +144,10 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
   const Tensors operands = joined({step.captures, initial, stacked});
   std::vector<ir::Type> all = ir_types_of(step.captures);
   all.insert(all.end(), types.begin(), types.end());
-  const StagedFunction whole = stage("body", all, [&](auto given) {
-    return step(joined({given.subspan(constants), given.first(constants)}));
-  });
+  const StagedFunction whole = stage(
+      "body", all,
+      [&](auto given) { return step(joined({given.subspan(constants), given.first(constants)})); },
+      {.beside = operands});
   return stage_scan(whole, {constants, initial.size(), length, options.reverse}, operands);
 }
 

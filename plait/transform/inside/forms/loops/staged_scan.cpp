@@ -106,9 +106,10 @@ class Scan {
     std::vector<ir::Type> types = ir_types_of(joined({constants, carries}));
     for (const Tensor& each : stacked) types.push_back(slice_of(each));
     const std::string full = fmt::format("{}.{}", body_.function->name(), name);
-    return Scan(stage(full, types, body),
+    const Tensors operands = joined({constants, carries, stacked});
+    return Scan(stage(full, types, body, {.beside = operands}),
                 {constants.size(), carries.size(), shape_.length, reverse})
-        .run(joined({constants, carries, stacked}));
+        .run(operands);
   }
 
   // VJP: a reversed scan that carries the cotangents of the carries and the sums of the cotangents

@@ -78,8 +78,8 @@ class While {
       next.push_back(i + 1);
       return next;
     };
-    const StagedFunction body =
-        stage(loop_.body.function->name(), ir_types_of(all(operands)), step);
+    const StagedFunction body = stage(loop_.body.function->name(), ir_types_of(all(operands)), step,
+                                      {.beside = all(operands)});
     const Dim length = Trace::current()->as_size(steps, true);
     const ScanShape shape{constants + 1, carries + 1, length, false};
     const auto loop = [&](std::span<const Tensor> given) {

@@ -74,11 +74,12 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
   };
   std::optional<StagedBody> found;
   try {
-    found = stage_body(types, body);
+    found = stage_body(types, body, initial);
   } catch (const UnknownResults&) {  // zero steps are possible: use the initial types
     return placeholder_results(types);
   }
-  const StagedFunction tests = stage("test", found->types, checked), &steps = found->body;
+  const StagedFunction tests = stage("test", found->types, checked, {.beside = initial}),
+                       &steps = found->body;
   if (is_always_true(tests)) {
     throw ValueError("while: the test is always true, whatever is carried ({})",
                      tests.function->location().text())
@@ -93,13 +94,16 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
   const size_t constants = captures.operands().size();
   std::vector<ir::Type> all = ir_types_of(captures.operands());
   all.insert(all.end(), found->types.begin(), found->types.end());
+  const Tensors operands = joined({captures.operands(), initial});
   const auto whole = [&](const StagedFunction& function, const std::vector<size_t>& places) {
-    return stage(function.function->name(), all, [&](auto given) {
-      return function(joined({given.subspan(constants), picked(given, places)}));
-    });
+    return stage(function.function->name(), all,
+                 [&](auto given) {
+                   return function(joined({given.subspan(constants), picked(given, places)}));
+                 },
+                 {.beside = operands});
   };
   return stage_while({whole(tests, for_test), whole(steps, for_body), constants, found->sizes},
-                     joined({captures.operands(), initial}));
+                     operands);
 }
 
 }  // namespace control

@@ -1,0 +1,44 @@
+// Devices, which Python knows by their names.
+#include "plait/core/device.h"
+#include "plait/core/error.h"
+#include "plait/ops/arrays/to_device.h"
+#include "plait/tensor/memory/device_memory.h"
+
+#include "python/bindings/functions/arguments.h"
+#include "python/bindings/functions/bind.h"
+
+namespace plait::python {
+
+Device device_from(nb::handle given) {
+  if (PyLong_Check(given.ptr()) && !PyBool_Check(given.ptr())) {
+    return Device("cuda:" + utf8_of(nb::str(given)));
+  }
+  return Device(utf8_of(nb::str(given)));
+}
+
+void bind_devices(nb::module_& module) {
+  module.def("_device_name", [](nb::handle given) { return text_of(device_from(given)); });
+  module.def("_device_of", [](const Tensor& x) { return text_of(x.device()); });
+  module.def("_default_device", [] { return text_of(default_device()); });
+  module.def("_device_count",
+             [](const std::string& name) { return device_count(Device(name).kind); });
+  module.def("_to_device", [](const Tensor& x, const std::string& name) {
+    return computed([&] { return to_device(x, Device(name)); });
+  });
+  module.def("_on_default_device", [](const Tensor& x) {
+    if (default_device() == x.device()) return x;
+    return computed([&] { return to_device(x, default_device()); });
+  });
+  module.def("_synchronize", [](const std::string& name) {
+    const Device device(name);
+    const nb::gil_scoped_release unlocked;
+    if (!device.is_cpu()) device_memory(device).synchronize();
+  });
+  module.def("_free_bytes",
+             [](const std::string& name) { return device_memory(Device(name)).free_bytes(); });
+  nb::class_<DeviceScope>(module, "_DeviceScope");
+  module.def("_open_device_scope",
+             [](const std::string& name) { return std::make_unique<DeviceScope>(Device(name)); });
+}
+
+}  // namespace plait::python
