@@ -65,7 +65,7 @@ void find(void* library, Function& function, const char* name) {
 }
 
 Driver opened_driver() {
-  void* const library = open_library();
+  void* const library = driver_library();
   Driver d{};
   find(library, d.init, "cuInit");
   find(library, d.get_error_name, "cuGetErrorName");
@@ -100,6 +100,11 @@ std::string words_of(const Driver& d, Result result) {
 }
 
 }  // namespace
+
+void* driver_library() {
+  static void* const library = open_library();
+  return library;
+}
 
 const Driver& driver() {
   static const Driver driver = [] {
