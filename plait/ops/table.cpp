@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "plait/ops/register_all.h"
+#include "plait/tensor/kernels.h"
+#include "plait/tensor/memory/device_memory.h"
 #include "plait/tensor/rules.h"
 
 namespace plait {
@@ -128,6 +130,7 @@ std::string Op::text() const {
 }
 
 Op op_of(const ir::Primitive& primitive) {
+  load_device_kernels(Device::Kind::cuda);
   static const Rules no_rules;
   const Rules* const found = find_rules(primitive);
   const Rules& rules = found != nullptr ? *found : no_rules;
@@ -148,6 +151,7 @@ Op op_of(const ir::Primitive& primitive) {
           .not_differentiable = rules.not_differentiable,
           .has_effects = primitive.effects != nullptr,
           .communicates = primitive.communicates != nullptr,
+          .runs_on_cuda = find_device_kernel(primitive, Device::Kind::cuda) != nullptr,
           .oracle = primitive.oracle};
 }
 

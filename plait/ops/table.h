@@ -33,6 +33,7 @@ struct Op {
   std::string_view not_differentiable;  // the reason; empty if it has a derivative
   bool has_effects;                     // may have effects, depending on attributes and operands
   bool communicates;                    // along named axes
+  bool runs_on_cuda;                    // else the host computes it, for tensors on a GPU
   std::string_view oracle;              // reference implementation in tests
 
   // All fields as text, one per line.

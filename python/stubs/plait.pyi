@@ -486,6 +486,7 @@ class Primitive:
     not_differentiable: str
     has_effects: builtins.bool
     communicates: builtins.bool
+    runs_on: tuple[str, ...]
     oracle: str
     def __call__(self, *operands: ArrayLike, **attributes: Any) -> Any: ...
 

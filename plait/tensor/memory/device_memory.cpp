@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
@@ -14,6 +15,7 @@ namespace {
 struct Devices {
   std::recursive_mutex mutex;  // a kind is registered while one of its devices is opened
   DeviceKind functions;
+  bool has_kernels = false;
   std::array<std::unique_ptr<DeviceMemory>, Device::kMost> owned;
   std::array<std::atomic<DeviceMemory*>, Device::kMost> open{};
 };
@@ -36,12 +38,18 @@ const DeviceKind& functions_of_cuda() {
                     count);
 }
 
+void register_kernels_of(Devices& devices, const DeviceKind& functions) {
+  if (std::exchange(devices.has_kernels, true) || functions.register_kernels == nullptr) return;
+  functions.register_kernels();
+}
+
 DeviceMemory& open_device(Device device) {
   Devices& devices = cuda_devices();
   const std::lock_guard lock(devices.mutex);
   std::unique_ptr<DeviceMemory>& memory = devices.owned[device.index];
   if (memory == nullptr) {
     const DeviceKind& functions = functions_of_cuda();
+    register_kernels_of(devices, functions);
     memory = functions.open(device.index);
     if (memory == nullptr) refuse(device, functions.count());
     devices.open[device.index].store(memory.get(), std::memory_order_release);
@@ -62,6 +70,12 @@ void register_devices(Device::Kind kind, const DeviceKind& functions) {
   if (kind == Device::Kind::cpu) throw ValueError("the CPU needs no registration");
   const std::lock_guard lock(cuda_devices().mutex);
   cuda_devices().functions = functions;
+}
+
+void load_device_kernels(Device::Kind kind) {
+  if (kind == Device::Kind::cpu) return;
+  const std::lock_guard lock(cuda_devices().mutex);
+  register_kernels_of(cuda_devices(), functions_of_cuda());
 }
 
 int device_count(Device::Kind kind) {

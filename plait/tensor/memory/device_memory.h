@@ -40,7 +40,8 @@ DeviceMemory& device_memory(Device device);
 // Opens the devices of a kind when they are first used. `open` returns null if the machine has
 // fewer devices, and throws a DeviceError that says what is missing if it can use none.
 struct DeviceKind {
-  int (*count)() = nullptr;  // 0 if there are none; does not throw
+  int (*count)() = nullptr;              // 0 if there are none; does not throw
+  void (*register_kernels)() = nullptr;  // called once, before a device is opened
   std::unique_ptr<DeviceMemory> (*open)(int index) = nullptr;
 };
 void register_devices(Device::Kind kind, const DeviceKind& functions);
@@ -48,6 +49,9 @@ void register_devices(Device::Kind kind, const DeviceKind& functions);
 // Registers the GPUs of NVIDIA; called at the first use, unless others were registered. Defined in
 // `cuda`.
 void register_cuda_devices();
+
+// Registers the kernels of a kind of device, also if the machine has none.
+void load_device_kernels(Device::Kind kind);
 
 // How many devices of a kind the machine has.
 int device_count(Device::Kind kind);

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/error.h"
+#include "plait/core/settings.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
@@ -183,6 +184,8 @@ void bind_testing(nb::module_& module) {
   module.def("hint_in_python",
              [](const char* hint) { return nb::str(hint_in_python(hint).c_str()); });
   module.def("keep_callback", number_of_callback);
+  module.def("set_setting",
+             [](const std::string& name, const std::string& value) { set_setting(name, value); });
   module.def("partial", partial, arg("name"), arg("operands"), arg("operand"), arg("attributes"));
   module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"), arg("cotangent"),
              arg("attributes"));

@@ -112,9 +112,10 @@ Array CudaMemory::fetched(const Array& array) {
 void CudaMemory::synchronize() { device_.synchronize(); }
 
 void CudaMemory::finish_before(uintptr_t stream) {
+  constexpr unsigned kWithoutTimes = 2;  // CU_EVENT_DISABLE_TIMING
   device_.enter();
   Event done = nullptr;
-  check(driver_.event_create(&done, kEventWithoutTimes), "cuEventCreate");
+  check(driver_.event_create(&done, kWithoutTimes), "cuEventCreate");
   const Result recorded = driver_.event_record(done, stream_);
   const Result waits = driver_.stream_wait_event(reinterpret_cast<Stream>(stream), done, 0);
   driver_.event_destroy(done);  // when it is no longer needed

@@ -1,5 +1,4 @@
 #include <memory>
-#include <mutex>
 
 #include "plait/cuda/inside/device/cuda_memory.h"
 #include "plait/cuda/inside/device/register_kernels.h"
@@ -7,14 +6,13 @@
 namespace plait {
 
 void register_cuda_devices() {
-  register_devices(
-      Device::Kind::cuda,
-      {.count = cuda::count_devices, .open = [](int index) -> std::unique_ptr<DeviceMemory> {
-         if (index >= cuda::count_devices()) return nullptr;
-         static std::once_flag registered;
-         std::call_once(registered, cuda::register_kernels);
-         return std::make_unique<cuda::CudaMemory>(cuda::cuda_device(index));
-       }});
+  register_devices(Device::Kind::cuda,
+                   {.count = cuda::count_devices,
+                    .register_kernels = cuda::register_kernels,
+                    .open = [](int index) -> std::unique_ptr<DeviceMemory> {
+                      if (index >= cuda::count_devices()) return nullptr;
+                      return std::make_unique<cuda::CudaMemory>(cuda::cuda_device(index));
+                    }});
 }
 
 }  // namespace plait

@@ -29,6 +29,7 @@ class Primitive:
     not_differentiable: str  # the reason why it has no derivative; "" if it has one
     has_effects: bool  # depending on its attributes and operands it may fail, print or draw
     communicates: bool  # along named axes
+    runs_on: tuple  # kinds of device with a kernel of their own; for others the host computes it, on copies
     oracle: str  # the function that it is compared with
 
     def __call__(self, *operands, **attributes):
