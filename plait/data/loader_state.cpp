@@ -7,7 +7,7 @@ namespace {
 
 Array integers_of(std::string_view name, const Tensor& tensor, size_t rank) {
   const Array& array = tensor.array();
-  if (is_integer(array.dtype()) && array.rank() == rank) return array.contiguous();
+  if (is_integer(array.dtype()) && array.rank() == rank) return array.on_host().contiguous();
   throw TypeError("the {} of a loader's state is {}, expected integers of rank {}", name,
                   tensor.type().text(), rank);
 }

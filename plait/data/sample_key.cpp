@@ -11,7 +11,7 @@ KeyBits bits_of(const Tensor& key) {
     throw TypeError("expected one key, not {}", key.type().text())
         .hint("random::key(seed) creates one");
   }
-  return array.contiguous().elements<KeyBits>()[0];
+  return array.on_host().contiguous().elements<KeyBits>()[0];
 }
 
 Tensor tensor_of(const KeyBits& key) { return Tensor(Array::of(key)); }

@@ -344,7 +344,8 @@ void CheckpointFolder::restore_places(const CheckpointPlaces& places,
     if (array == found.end()) continue;
     const auto first = places.tree.same.find(path);  // a tensor at two places remains one
     const bool is_there = first != places.tree.same.end() && restored.contains(first->second);
-    *tensor = is_there ? restored.at(first->second) : Tensor(array->second);
+    const Device device = *tensor ? tensor->device() : Device();
+    *tensor = is_there ? restored.at(first->second) : Tensor(array->second.on(device));
     restored.emplace(path, *tensor);
   }
 }

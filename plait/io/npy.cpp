@@ -36,7 +36,7 @@ std::span<const std::byte> header_bytes(const std::string& header) {
 // The array to save, contiguous.
 Array to_save(const Array& array) {
   if (!array) throw ValueError("the array to save is empty");
-  return array.contiguous();
+  return array.on_host().contiguous();
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ void write_arrays(const ByteSink& sink, const Arrays& arrays, bool compressed) {
   ZipWriter writer(sink);
   for (const auto& [name, array] : arrays) {
     if (!array) throw ValueError("the array to save as {} is empty", in_quotes(name));
-    const Array dense = array.contiguous();
+    const Array dense = array.on_host().contiguous();
     const std::string header = npy_header(dense.dtype(), dense.sizes());
     const Bytes parts[] = {bytes_of(std::string_view(header)), bytes_of(dense)};
     writer.add(name + std::string(kEnding), parts,

@@ -25,7 +25,9 @@ void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors) 
 
 void note_device(std::optional<Device>& device, const Tensor& tensor) {
   if (!tensor || (device && !device->is_cpu())) return;
-  if (tensor.is_array() && tensor.dtype() != DType::key) device = tensor.device();
+  if (!tensor.is_array() || tensor.dtype() == DType::key) return;
+  const Device here = tensor.device();
+  if (!here.is_cpu() || tensor.rank() > 0) device = here;
 }
 
 void note_device(std::optional<Device>& device, const Operand& operand) {

@@ -25,7 +25,8 @@ void add_text(std::vector<std::string>& texts, const Operand& operand);
 void add_text(std::vector<std::string>& texts, const Shape& shape);
 void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors);
 
-// Sets `device` if the argument is on another device than the CPU, or if none is known yet.
+// Sets `device` if the argument is on another device than the CPU, or if none is known yet. Scalars
+// on the host meet any device.
 void note_device(std::optional<Device>& device, const Tensor& tensor);
 void note_device(std::optional<Device>& device, const Operand& operand);
 inline void note_device(std::optional<Device>&, const Shape&) {}

@@ -26,7 +26,7 @@ RuleTable& rule_table() {
 
 }  // namespace
 
-OperandType::OperandType(const Tensor& tensor) {
+OperandType::OperandType(const Tensor& tensor) : device_(tensor.device()) {
   if (tensor.is_traced() || !tensor.is_array()) {
     traced_ = tensor.type();
   } else {

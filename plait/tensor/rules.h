@@ -25,10 +25,12 @@ class OperandType {
   Shape shape() const { return traced_ ? traced_.shape() : Shape::of_sizes(sizes_); }
   int64_t rank() const { return traced_ ? traced_.rank() : static_cast<int64_t>(sizes_.size()); }
   ir::Type type() const { return traced_ ? traced_ : ir::Type::array(dtype_, shape()); }
+  Device device() const { return device_; }
   std::string text() const { return type().text(); }
 
  private:
   DType dtype_ = DType::f32;
+  Device device_;
   Sizes sizes_;
   ir::Type traced_;  // replaces the others in a trace; for records too
 };

@@ -103,6 +103,32 @@ TEST_F(CudaDevices, OperationsAndGradientsEqualTheHost) {
   EXPECT_EQ(gradients_there.second.array().device(), kSecond);
 }
 
+TEST_F(CudaDevices, GradientsCrossDevices) {
+  const auto loss = [](const Tensor& x) {
+    const Tensor doubled = to_device(x, kFirst) * 2;
+    return sum(exp(to_device(doubled, kSecond)));
+  };
+  const Tensor x(numbers({3}));
+  const Tensor expected = 2 * exp(x * 2);
+  const auto jitted = jit(grad(loss));
+  for (const Tensor& found : {grad(loss)(x), jitted(x), jitted(x), jacrev(loss)(x)}) {
+    EXPECT_EQ(found.device(), Device());
+    EXPECT_EQ(found.text(), expected.text());
+  }
+  const Pair pair = to_device(Pair{x, x}, kSecond);
+  EXPECT_EQ(pair.second.device(), kSecond);
+  EXPECT_EQ(to_device(pair.first, kSecond).identity(), pair.first.identity());
+}
+
+TEST_F(CudaDevices, TensorsAreMadeOnTheDefaultDevice) {
+  const DeviceScope on(kSecond);
+  for (const Tensor& made : {zeros({2}), full({2}, 3), iota(3), arange(4), linspace(0, 1, 3),
+                             random::normal(random::key(1), {2}), eye(3)}) {
+    EXPECT_EQ(made.device(), kSecond);
+  }
+  EXPECT_EQ(ones_like(Tensor(numbers({2}))).device(), Device());
+}
+
 TEST_F(CudaDevices, MemoryIsCounted) {
   const int64_t before = memory_statistics(kFirst).live_bytes;
   {

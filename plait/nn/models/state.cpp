@@ -3,6 +3,7 @@
 #include "plait/core/error.h"
 #include "plait/core/text.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 
 namespace plait::nn {
 namespace {
@@ -98,7 +99,10 @@ void load_places(std::span<const Place> places, const State& state, const LoadOp
   for (const Place& place : places) expect_convertible(place, given);
   for (const Place& place : places) {
     const auto found = given.find(place.name);
-    if (found != given.end()) *place.tensor = astype(found->second, place.tensor->dtype());
+    if (found == given.end()) continue;
+    const Tensor made = astype(found->second, place.tensor->dtype());
+    const bool is_there = made.is_traced() || made.device() == place.tensor->device();
+    *place.tensor = is_there ? made : to_device(made, place.tensor->device());
   }
 }
 

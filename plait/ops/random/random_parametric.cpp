@@ -63,7 +63,8 @@ Tensor standard(const Tensor& key, const Drawing& drawing) {
 }  // namespace
 
 Tensor Parameter::as(std::string_view function, DType dtype) const {
-  const Tensor tensor = tensor_from(given);
+  Tensor tensor = tensor_from(given);
+  if (tensor.is_array() && tensor.rank() == 0) tensor = on_default_device(tensor);
   const DType own = tensor.dtype();
   if (is_complex(own) || is_key(own) || (is_whole && !is_integer(own))) {
     throw TypeError("{}: {} is {}, expected {} numbers", function, name, tensor.type().text(),

@@ -1,4 +1,7 @@
 // Devices, which Python knows by their names.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
 #include "plait/core/device.h"
 #include "plait/core/error.h"
 #include "plait/ops/arrays/to_device.h"

@@ -10,6 +10,7 @@ void register_cuda_devices() {
                    {.count = cuda::count_devices,
                     .register_kernels = cuda::register_kernels,
                     .open = [](int index) -> std::unique_ptr<DeviceMemory> {
+                      cuda::driver();  // says what is missing
                       if (index >= cuda::count_devices()) return nullptr;
                       return std::make_unique<cuda::CudaMemory>(cuda::cuda_device(index));
                     }});

@@ -37,7 +37,7 @@ class ShardToWrite {
  private:
   void for_each_array(const ByteSink& sink) const {
     for (const SafetensorsTensor& each : tensors_) {
-      sink(bytes_of(arrays_.at(each.name).contiguous()));
+      sink(bytes_of(arrays_.at(each.name).on_host().contiguous()));
     }
   }
 

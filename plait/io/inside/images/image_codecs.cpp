@@ -37,7 +37,7 @@ Array cropped(const Array& pixels, const ImageBox& crop) {
 }
 
 Array grey_of_rgb(const Array& pixels) {
-  const Array from = pixels.contiguous();
+  const Array from = pixels.on_host().contiguous();
   Array grey = Array::empty(DType::u8, {from.sizes()[0], from.sizes()[1], 1});
   const auto* rgb = reinterpret_cast<const uint8_t*>(from.data());
   for (uint8_t& each : grey.writable_elements<uint8_t>()) {
@@ -49,7 +49,7 @@ Array grey_of_rgb(const Array& pixels) {
 }
 
 Array rgb_of_inverted_cmyk(const Array& pixels) {
-  const Array from = pixels.contiguous();
+  const Array from = pixels.on_host().contiguous();
   Array result = Array::empty(DType::u8, {from.sizes()[0], from.sizes()[1], 3});
   const auto* cmyk = reinterpret_cast<const uint8_t*>(from.data());
   auto* rgb = reinterpret_cast<uint8_t*>(result.writable_data());

@@ -110,7 +110,7 @@ Histogram histogram_of(const Array& array) {
   }
   const int64_t count = array.element_count();
   if (count == 0) throw ValueError("histogram: the array has no elements");
-  const Array flat = array.contiguous();
+  const Array flat = array.on_host().contiguous();
   std::vector<HistogramPart> parts(
       static_cast<size_t>((count + kHistogramChunk - 1) / kHistogramChunk));
   parallel_chunks(static_cast<int64_t>(parts.size()), [&](int64_t i) {

@@ -76,7 +76,7 @@ std::string zlib_stream(std::string_view bytes) {
 }
 
 Array as_bytes(const Array& array) {
-  if (array.dtype() == DType::u8) return array.contiguous();
+  if (array.dtype() == DType::u8) return array.on_host().contiguous();
   if (!is_floating(array.dtype())) {
     throw TypeError("image: expected u8, or floats from 0 to 1, not {}", name_of(array.dtype()));
   }

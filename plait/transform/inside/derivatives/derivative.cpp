@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/inside/derivatives/linear_function.h"
 #include "plait/transform/inside/derivatives/tangents.h"
@@ -49,6 +50,29 @@ Tensor times_partial(const Partial& partial, const RuleContext& context, const T
     case Partial::Kind::given: return scaled(x, partial.value(context), dtype);
   }
   return {};
+}
+
+// Where a rule computes: where its operands, results and the derivatives given to it are.
+Device device_of_rule(const Application& applied, std::span<const Tensor> derivatives) {
+  for (const std::span<const Tensor> tensors : {derivatives, applied.operands, applied.results}) {
+    if (const Device device = device_of(tensors); !device.is_cpu()) return device;
+  }
+  return {};
+}
+
+// An operand on the host that repeats one number met the others on their device. A rule may compute
+// with it alone, so it joins them there; scalars need not.
+Application with_operands_on(Device device, const Application& applied,
+                             std::vector<Tensor>& moved) {
+  if (device.is_cpu()) return applied;
+  for (const Tensor& operand : applied.operands) {
+    const bool joins = operand && operand.is_array() && operand.device().is_cpu() &&
+                       operand.dtype() != DType::key && operand.rank() > 0 &&
+                       applied.primitive.result_device == nullptr;
+    moved.push_back(joins ? to_device(operand, device) : operand);
+  }
+  return {applied.primitive, applied.attributes,    moved,
+          applied.results,   applied.operand_types, applied.result_types};
 }
 
 // JVP of a primitive that is linear in its operands, jointly or in each with the others fixed:
@@ -116,10 +140,13 @@ bool is_differentiable(const ir::Primitive& primitive, const std::vector<bool>& 
   return false;
 }
 
-std::vector<Tensor> push_forward(const Application& applied, std::span<const Tensor> tangents) {
-  const Rules& rules = rules_of(applied.primitive);
+std::vector<Tensor> push_forward(const Application& given, std::span<const Tensor> tangents) {
+  const Rules& rules = rules_of(given.primitive);
+  const Device device = device_of_rule(given, tangents);
+  const DeviceScope there(device);
+  std::vector<Tensor> moved;
+  const Application applied = with_operands_on(device, given, moved);
   const RuleContext context = context_of(applied);
-  const DeviceScope there(device_of(tangents));
   if (!rules.partials.empty()) {
     Tensor total;
     for (size_t i = 0; i < tangents.size(); ++i) {
@@ -138,31 +165,34 @@ std::vector<Tensor> push_forward(const Application& applied, std::span<const Ten
   return rules.tangents.of(context, tangents);
 }
 
-std::vector<Tensor> pull_back(const Application& applied, std::span<const Tensor> cotangents,
+std::vector<Tensor> pull_back(const Application& given, std::span<const Tensor> cotangents,
                               const std::vector<bool>& wanted) {
-  const Rules& rules = rules_of(applied.primitive);
+  const Rules& rules = rules_of(given.primitive);
+  const Device device = device_of_rule(given, cotangents);
+  const DeviceScope there(device);
+  std::vector<Tensor> moved;
+  const Application applied = with_operands_on(device, given, moved);
   const RuleContext context = context_of(applied);
-  const DeviceScope there(device_of(cotangents));
-  std::vector<Tensor> given(wanted.size());
+  std::vector<Tensor> pulled(wanted.size());
   std::vector<bool> by_tangents(wanted.size(), false);
   bool needs_tangents = false;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
     if (!rules.partials.empty()) {
       const DType dtype = applied.operand_types[i].dtype();
-      given[i] = times_partial(rules.partials[i], context, cotangents[0], dtype);
+      pulled[i] = times_partial(rules.partials[i], context, cotangents[0], dtype);
     } else if (const Transpose* rule = transpose_of(rules, i)) {
-      given[i] = rule->of(context, cotangents[0], i);
+      pulled[i] = rule->of(context, cotangents[0], i);
     } else {
       by_tangents[i] = needs_tangents = true;
     }
   }
-  if (!needs_tangents) return given;
+  if (!needs_tangents) return pulled;
   const std::vector<Tensor> rest = transpose_tangents(applied, cotangents, by_tangents);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (by_tangents[i]) given[i] = rest[i];
+    if (by_tangents[i]) pulled[i] = rest[i];
   }
-  return given;
+  return pulled;
 }
 
 }  // namespace plait

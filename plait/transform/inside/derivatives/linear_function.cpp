@@ -122,18 +122,21 @@ class LinearFunction {
 RecordedFunction record_tangents(const Application& applied, const Tangents& rule,
                                  const std::vector<bool>& active) {
   Trace trace("tangents", Trace::apart);
+  const auto parameter = [&](const OperandType& type) {
+    return trace.parameter(type.type(), {}, {}, default_device());
+  };
   std::vector<Tensor> operands(applied.operands.size()), results(applied.results.size());
   std::vector<Tensor> tangents(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     if (reads_operand(rule.reads, i)) {
-      operands[i] = trace.parameter(applied.operand_types[i].type());
+      operands[i] = parameter(applied.operand_types[i]);
     }
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    if (reads_result(rule.reads, i)) results[i] = trace.parameter(applied.result_types[i].type());
+    if (reads_result(rule.reads, i)) results[i] = parameter(applied.result_types[i]);
   }
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (active[i]) tangents[i] = trace.parameter(applied.operand_types[i].type());
+    if (active[i]) tangents[i] = parameter(applied.operand_types[i]);
   }
   std::vector<Tensor> given =
       rule.of({applied.attributes, operands, results, applied.operand_types}, tangents);
@@ -153,7 +156,7 @@ class RecordedTangents {
     const Entry* const found =
         entries_.find([&](const Entry& entry) { return entry.answers(applied, active); });
     if (found != nullptr) return found->function;
-    Entry entry{&applied.primitive, applied.attributes, active, {}, {}, {}};
+    Entry entry{&applied.primitive, applied.attributes, active, default_device(), {}, {}, {}};
     for (const OperandType& type : applied.operand_types) entry.operands.push_back(type.type());
     for (const OperandType& type : applied.result_types) entry.results.push_back(type.type());
     entry.function = record_tangents(applied, rule, active);
@@ -165,6 +168,7 @@ class RecordedTangents {
     const ir::Primitive* primitive;
     ir::Attributes attributes;
     std::vector<bool> active;
+    Device device;  // of its constants
     std::vector<ir::Type> operands, results;
     RecordedFunction function;
 
@@ -173,7 +177,7 @@ class RecordedTangents {
         return type == other.type();
       };
       return primitive == &asked.primitive && active == by && attributes == asked.attributes &&
-             std::ranges::equal(operands, asked.operand_types, is) &&
+             device == default_device() && std::ranges::equal(operands, asked.operand_types, is) &&
              std::ranges::equal(results, asked.result_types, is);
     }
   };

@@ -41,7 +41,10 @@ LevelSet newly_following(const LevelSet& then, std::span<const Tensor> operands)
 // Placeholders of these types, for values that are not read.
 std::vector<Tensor> without_numbers(std::span<const OperandType> types) {
   std::vector<Tensor> tensors;
-  for (const OperandType& type : types) tensors.push_back(zeros(type.shape(), type.dtype()));
+  for (const OperandType& type : types) {
+    const DeviceScope there(type.device());
+    tensors.push_back(zeros(type.shape(), type.dtype()));
+  }
   return tensors;
 }
 

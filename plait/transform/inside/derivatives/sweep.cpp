@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derivative.h"
@@ -114,8 +115,11 @@ void forget(Node& node) {
 
 }  // namespace
 
-void Sweep::add(const Origin& origin, const Tensor& cotangent) {
+void Sweep::add(const Origin& origin, Tensor cotangent) {
   if (!cotangent || !follows(origin)) return;
+  // One that repeats a number may have been made on the host.
+  const Device home = origin.node->result_types[origin.result].device();
+  if (cotangent.device() != home) cotangent = to_device(cotangent, home);
   const auto [place, is_new] = cotangents_.try_emplace(origin.node.get());
   std::vector<Tensor>& of_results = place->second;
   if (is_new) {

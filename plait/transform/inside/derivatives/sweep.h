@@ -28,7 +28,7 @@ class Sweep {
   explicit Sweep(const Level& level) : level_(level) {}
 
   // Adds to the cotangent of that origin. Does nothing if the level does not follow it.
-  void add(const Origin& origin, const Tensor& cotangent);
+  void add(const Origin& origin, Tensor cotangent);
   void run(const SweepOptions& options);
   // The accumulated cotangent of a wanted node's result; empty if there is none.
   Tensor at(const Node& wanted, uint32_t result = 0) const;

@@ -118,6 +118,7 @@ bool has_tangent(const Tensor& tensor) {
 
 Tensor zeros_of(const OperandType& type) {
   if (!type.is_array()) return zero_record(type.type());
+  const DeviceScope there(type.device());
   return is_inexact(type.dtype()) ? zeros(type.shape(), type.dtype()) : Tensor();
 }
 

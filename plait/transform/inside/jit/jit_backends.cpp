@@ -37,15 +37,14 @@ bool uses_devices(const JitArguments& arguments) {
 }
 
 bool moves_to_devices(const ir::Program& program) {
-  const auto moves = [](const ir::Instruction& instruction) {
-    const ir::Primitive& primitive = instruction.primitive();
-    return primitive.result_device != nullptr &&
-           !primitive.result_device(instruction.attributes()).is_cpu();
-  };
-  return std::ranges::any_of(program.functions(), [&](const auto& function) {
-    const auto instructions = function->instructions();
-    return std::any_of(instructions.begin(), instructions.end(), moves);
-  });
+  for (const auto& function : program.functions()) {
+    for (const ir::Instruction instruction : function->instructions()) {
+      const auto device_of_result = instruction.primitive().result_device;
+      if (device_of_result == nullptr) continue;
+      if (!device_of_result(instruction.attributes()).is_cpu()) return true;
+    }
+  }
+  return false;
 }
 
 // The evaluator runs the program instead, instruction by instruction, with anomaly detection and
@@ -55,7 +54,8 @@ JitBackend with_evaluator(JitBackend backend) {
     std::once_flag once;
     JitExecutable run;
   };
-  return [backend = std::move(backend)](const ir::Program& program, const JitOptions& options) {
+  return [backend = std::move(backend)](const ir::Program& program,
+                                        const JitOptions& options) -> JitExecutable {
     if (moves_to_devices(program)) return evaluated(program, options);
     const auto step_by_step = std::make_shared<StepByStep>();
     return [whole = backend(program, options), step_by_step, program,

@@ -178,7 +178,7 @@ def tolist(self):
     """The numbers as nested lists, one level per dimension; a scalar as a number."""
     if self.is_traced and not _core._is_known(self):
         raise errors.ValueError.with_hint("tolist: a tensor that is being recorded has no values yet", "return it, and read it outside")
-    return self.numpy().tolist()
+    return _core._to_device(self, "cpu").numpy().tolist()
 
 
 def transpose(self, *axes, dim0=None, dim1=None):

@@ -214,8 +214,10 @@ def _is_place(loader):
 
 
 def _like(leaf, tensor):
-    """An array of NumPy where the leaf is one, else the tensor."""
-    return to_numpy(tensor).copy() if not isinstance(leaf, _core.Tensor) and hasattr(leaf, "__array_interface__") else tensor
+    """An array of NumPy where the leaf is one, else the tensor, on the device of the leaf."""
+    if isinstance(leaf, _core.Tensor):
+        return tensor if leaf.is_traced or tensor.device == leaf.device else _core._to_device(tensor, str(leaf.device))
+    return to_numpy(tensor).copy() if hasattr(leaf, "__array_interface__") else tensor
 
 
 def _step(step):

@@ -92,7 +92,8 @@ def _loaded(name, before, value):
     if value.dtype.kind == "complex" and asarray(before).dtype.kind != "complex":
         raise errors.TypeError.with_hint(f"nn.load_state: {name} is {value.dtype.name} in the state, {asarray(before).dtype.name} in the model, which would "
                                          "lose the imaginary parts", "plait.real(x) takes the real parts")
-    return _core.astype(value, asarray(before).dtype)
+    device = before.device if isinstance(before, _core.Tensor) and not before.is_traced else None
+    return _core.astype(value, asarray(before).dtype, device=device)
 
 
 def _expect_state(state):
