@@ -154,8 +154,6 @@ class RecordedRun {
   const Device device = device_of_call(primitive, operands, default_device());
   if (device.is_cpu()) return std::nullopt;
   const InferredTypes::Types types = inferred_types.of(primitive, operands, attributes);
-  const auto is_key = [](const ArrayType& type) { return type.dtype == DType::key; };
-  if (std::ranges::all_of(*types, is_key)) return std::nullopt;  // keys are on the host
   std::vector<Array> results(types->size());
   KernelCall call{primitive, operands, attributes, *types, results, device};
   run_on_device(call);

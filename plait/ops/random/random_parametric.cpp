@@ -63,8 +63,7 @@ Tensor standard(const Tensor& key, const Drawing& drawing) {
 }  // namespace
 
 Tensor Parameter::as(std::string_view function, DType dtype) const {
-  Tensor tensor = tensor_from(given);
-  if (tensor.is_array() && tensor.rank() == 0) tensor = on_default_device(tensor);
+  const Tensor tensor = tensor_from(given);
   const DType own = tensor.dtype();
   if (is_complex(own) || is_key(own) || (is_whole && !is_integer(own))) {
     throw TypeError("{}: {} is {}, expected {} numbers", function, name, tensor.type().text(),
@@ -76,7 +75,7 @@ Tensor Parameter::as(std::string_view function, DType dtype) const {
     throw ValueError("{}: {} is {}, {}", function, name, number_of(given.scalar()), words_of(range))
         .at(Location::of_caller());
   }
-  return given.as(dtype);
+  return tensor.rank() > 0 ? given.as(dtype) : on_default_device(given.as(dtype));
 }
 
 Drawing::Drawing(std::string_view function, const Tensor& key,

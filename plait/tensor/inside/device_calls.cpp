@@ -67,10 +67,12 @@ Device device_of_call(const ir::Primitive& primitive, std::span<const Array> ope
 }
 
 void run_on_device(KernelCall& call) {
-  if (const Kernel* kernel = find_device_kernel(call.primitive, call.device.kind)) {
-    return run_kernel(*kernel, call);
+  const auto is_key = [](const ArrayType& type) { return type.dtype == DType::key; };
+  if (!std::ranges::any_of(call.types, is_key)) {  // keys are on the host
+    const Kernel* const kernel = find_device_kernel(call.primitive, call.device.kind);
+    if (kernel != nullptr) return run_kernel(*kernel, call);
+    count_host_call(call);
   }
-  count_host_call(call);
   std::vector<Array> operands;
   operands.reserve(call.operands.size());
   for (const Array& operand : call.operands) {

@@ -67,16 +67,17 @@ def _differences(case, operands, attributes, expected):
 
 
 class _OnDevice(derivatives.Smooth):
-    """The same function with its operands on the device, as far as they are not host scalars."""
+    """The same function with its operands on the device."""
 
-    def __init__(self, smooth):
-        vars(self).update(vars(smooth))
-        self.points = [x.to(DEVICE) for x in smooth.points]
-        self.directions = [x.to(DEVICE) for x in smooth.directions]
-        self.weights = [None if x is None else x.to(DEVICE) for x in smooth.weights]
+    def __init__(self, here):
+        self.case, self.attributes, self.moving = here.case, here.attributes, here.moving
+        self.operands = [_there(x) for x in here.operands]
+        self.points = [x.to(DEVICE) for x in here.points]
+        self.directions = [x.to(DEVICE) for x in here.directions]
+        self.weights = [None if x is None else x.to(DEVICE) for x in here.weights]
 
     def __call__(self, *points):
-        given = [_there(x) for x in self.operands]
+        given = list(self.operands)
         for i, point in zip(self.moving, points):
             given[i] = point
         results = plait.apply(self.case.primitive.name, given, **self.attributes)
