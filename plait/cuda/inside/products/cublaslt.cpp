@@ -7,7 +7,6 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/device/cuda_device.h"
-#include "plait/cuda/inside/driver/library.h"
 
 namespace plait {
 
@@ -31,14 +30,17 @@ struct ProductHandles {
 
 }  // namespace
 
+LibraryNames cublaslt_names() {
+  return {.title = "cuBLASLt",
+          .files = {"libcublasLt.so.12", "libcublasLt.so.13"},
+          .function = "cublasLtCreate",
+          .folders = {"cublas", "cu13"},
+          .package = "nvidia-cublas-cu12",
+          .setting = "cublaslt"};
+}
+
 CublasLt open_cublaslt(const std::string& chosen) {
-  const Library library = Library::open({.title = "cuBLASLt",
-                                         .files = {"libcublasLt.so.12", "libcublasLt.so.13"},
-                                         .function = "cublasLtCreate",
-                                         .folders = {"cublas", "cu13"},
-                                         .package = "nvidia-cublas-cu12",
-                                         .setting = "cublaslt"},
-                                        chosen);
+  const Library library = Library::open(cublaslt_names(), chosen);
   CublasLt lt{};
   library.find(lt.get_version, "cublasLtGetVersion");
   library.find(lt.get_status_name, "cublasLtGetStatusName");

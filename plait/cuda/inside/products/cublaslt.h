@@ -9,6 +9,7 @@
 
 #include "plait/core/settings.h"
 #include "plait/cuda/inside/driver/driver.h"
+#include "plait/cuda/inside/driver/library.h"
 
 namespace plait {
 namespace setting {
@@ -79,6 +80,7 @@ struct CublasLt {
 
 // DeviceError that says what to install if there is none.
 const CublasLt& cublaslt();
+LibraryNames cublaslt_names();
 // For tests: a library of a known path.
 CublasLt open_cublaslt(const std::string& chosen);
 
