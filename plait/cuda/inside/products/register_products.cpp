@@ -5,16 +5,14 @@
 #include "plait/cuda/inside/products/device_product.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/inside/products/row_groups.h"
-#include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait::cuda {
 namespace {
 
 void run_matmul(KernelCall& call, const void*) {
-  if (!has_device_product(call.types[0].dtype)) return run_on_host(call);
   const Array a = call.operands[0].on(call.device), b = call.operands[1].on(call.device);
-  if (!multiply(cuda_device(call.device.index), a, b, call.new_result(0))) run_on_host(call);
+  multiply(cuda_device(call.device.index), a, b, call.new_result(0));
 }
 
 Array rows_between(const Array& x, const RowGroup& group) {
@@ -26,25 +24,21 @@ Array matrix_at(const Array& x, size_t group) {
 
 // The sizes of the groups are needed on the host, which waits for them.
 void run_ragged_dot(KernelCall& call, const void*) {
-  if (!has_device_product(call.types[0].dtype)) return run_on_host(call);
-  const CudaDevice& device = cuda_device(call.device.index);
+  CudaDevice& device = cuda_device(call.device.index);
   const Array rows = call.operands[0].on(call.device), matrices = call.operands[1].on(call.device);
   const int64_t count = rows.sizes()[0];
   const RowGroups groups = row_groups(call.operands[2].on_host(), count);
   Array& out = call.new_result(0);
   for (size_t i = 0; i < groups.size(); ++i) {
     Array product = rows_between(out, groups[i]);
-    if (!multiply(device, rows_between(rows, groups[i]), matrix_at(matrices, i), product)) {
-      return run_on_host(call);
-    }
+    multiply(device, rows_between(rows, groups[i]), matrix_at(matrices, i), product);
   }
   Array rest = rows_between(out, {groups.empty() ? 0 : groups.back().end, count});
-  if (rest.element_count() > 0) fill_with_zeros(device, rest);
+  fill_with_zeros(device, rest);
 }
 
 void run_ragged_outer(KernelCall& call, const void*) {
-  if (!has_device_product(call.types[0].dtype)) return run_on_host(call);
-  const CudaDevice& device = cuda_device(call.device.index);
+  CudaDevice& device = cuda_device(call.device.index);
   const Array a = call.operands[0].on(call.device), b = call.operands[1].on(call.device);
   const Array columns = a.view(a.layout().permuted(std::array<int64_t, 2>{1, 0}));
   const RowGroups groups = row_groups(call.operands[2].on_host(), a.sizes()[0]);
@@ -52,10 +46,8 @@ void run_ragged_outer(KernelCall& call, const void*) {
   for (size_t i = 0; i < groups.size(); ++i) {
     const Slice slice{.start = groups[i].begin, .stop = groups[i].end};
     Array product = matrix_at(out, i);
-    if (!multiply(device, columns.view(columns.layout().sliced(1, slice)),
-                  rows_between(b, groups[i]), product)) {
-      return run_on_host(call);
-    }
+    multiply(device, columns.view(columns.layout().sliced(1, slice)), rows_between(b, groups[i]),
+             product);
   }
 }
 

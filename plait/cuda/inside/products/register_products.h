@@ -3,7 +3,7 @@
 
 namespace plait::cuda {
 
-// matmul, ragged_dot and ragged_outer. Dtypes that cuBLASLt does not multiply stay with the host.
+// matmul, ragged_dot and ragged_outer, of all numbers.
 void register_product_kernels();
 
 }  // namespace plait::cuda
