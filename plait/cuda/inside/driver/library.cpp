@@ -40,7 +40,7 @@ Path called_program() {
   return first.find('/') == std::string::npos ? Path() : Path(first);
 }
 
-// Below which `lib/python3.…/site-packages` may be.
+// Folders that may have `lib/python3.…/site-packages`.
 Paths prefixes() {
   std::error_code ignored;
   Paths found = {

@@ -18,8 +18,10 @@ extern Setting<std::string> kCublaslt;
 
 namespace cuda {
 
+class CudaDevice;
+
 using ProductStatus = int;  // cublasStatus_t
-inline constexpr ProductStatus kProductSuccess = 0, kProductInvalid = 7, kProductUnsupported = 15;
+inline constexpr ProductStatus kProductSuccess = 0, kProductUnsupported = 15;
 
 using ProductHandle = struct ProductHandleTag*;
 using ProductDescriptor = struct ProductDescriptorTag*;
@@ -27,11 +29,19 @@ using MatrixDescriptor = struct MatrixDescriptorTag*;
 using ProductPreference = struct ProductPreferenceTag*;
 
 // cudaDataType.
-enum class ElementType : int { f32 = 0, f64 = 1, f16 = 2, c64 = 4, c128 = 5, bf16 = 14 };
+enum class ElementType : int {
+  f32 = 0,
+  f64 = 1,
+  f16 = 2,
+  c64 = 4,
+  c128 = 5,
+  bf16 = 14,
+  f8e4m3 = 28
+};
 // cublasComputeType_t.
 enum class ComputeType : int { f32 = 68, f64 = 70, tf32 = 77 };
 
-// CUBLASLT_MATMUL_DESC_…; those of epilogues will stand here.
+// CUBLASLT_MATMUL_DESC_…
 inline constexpr int kTransposeFirst = 3, kTransposeSecond = 4;
 // CUBLASLT_MATRIX_LAYOUT_…
 inline constexpr int kBatchCount = 5, kBatchStride = 6;
@@ -85,7 +95,6 @@ LibraryNames cublaslt_names();
 CublasLt open_cublaslt(const std::string& chosen);
 
 // The handle of a device; the device is entered. Threads may share it.
-class CudaDevice;
 ProductHandle product_handle(const CudaDevice& device);
 
 // DeviceError with the name of the call and of the status, unless the call succeeded.

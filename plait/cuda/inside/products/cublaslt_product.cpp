@@ -29,25 +29,23 @@ constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
 constexpr int64_t kFewCalls = 4;
 constexpr double kMuchWork = 1 << 30;
 
-struct ProductTypes {
-  ElementType elements;
-  ComputeType computes;
-};
-
-ProductTypes types_of(DType dtype) {
+ElementType element_type(DType dtype) {
   switch (dtype) {
-    case DType::f64: return {ElementType::f64, ComputeType::f64};
-    case DType::c128: return {ElementType::c128, ComputeType::f64};
-    case DType::c64: return {ElementType::c64, ComputeType::f32};
-    case DType::f16: return {ElementType::f16, ComputeType::f32};
-    case DType::bf16: return {ElementType::bf16, ComputeType::f32};
-    case DType::f32:
-      return {ElementType::f32, setting::kFloat32MatmulPrecision.get() == Float32Precision::high
-                                    ? ComputeType::tf32
-                                    : ComputeType::f32};
-    default: break;
+    case DType::f64: return ElementType::f64;
+    case DType::f32: return ElementType::f32;
+    case DType::f16: return ElementType::f16;
+    case DType::bf16: return ElementType::bf16;
+    case DType::f8e4m3: return ElementType::f8e4m3;
+    case DType::c64: return ElementType::c64;
+    case DType::c128: return ElementType::c128;
+    default: throw TypeError("cuBLASLt has no products of {}", name_of(dtype));
   }
-  throw TypeError("cuBLASLt has no products of {}", name_of(dtype));
+}
+
+ComputeType compute_type(DType dtype) {
+  if (dtype == DType::f64 || dtype == DType::c128) return ComputeType::f64;
+  const bool is_high = setting::kFloat32MatmulPrecision.get() == Float32Precision::high;
+  return dtype == DType::f32 && is_high ? ComputeType::tf32 : ComputeType::f32;
 }
 
 // The bytes that divide an address, at most 256.
@@ -103,13 +101,12 @@ bool fits_sizes(const Products& products) {
 }
 
 // By columns the product is outᵀ = bᵀ · aᵀ.
-ProductDescription described(const CudaDevice& device, const Products& products,
+ProductDescription described(const CudaDevice& device, const Products& products, DType result,
                              const ProductPart& part) {
-  const auto [elements, computes] = types_of(products.dtype);
   return {.device = device.index(),
-          .operands = elements,
-          .result = elements,
-          .computes = computes,
+          .operands = element_type(products.dtype),
+          .result = element_type(result),
+          .computes = compute_type(products.dtype),
           .rows = products.columns,
           .columns = part.first.a.rows,
           .steps = products.steps,
@@ -119,9 +116,9 @@ ProductDescription described(const CudaDevice& device, const Products& products,
           .out = described(part.first.out, part.out_stride)};
 }
 
-bool run(const CudaDevice& device, const Products& products) {
-  return for_each_part(products, [&](const ProductPart& part) {
-    const auto prepared = PreparedProduct::of(device, described(device, products, part));
+bool run(const CudaDevice& device, const Products& products, DType result) {
+  return for_each_part(products, result, [&](const ProductPart& part) {
+    const auto prepared = PreparedProduct::of(device, described(device, products, result, part));
     if (prepared == nullptr) return false;
     prepared->run(part.first.b.data, part.first.a.data, part.first.out.data);
     return true;
@@ -170,7 +167,7 @@ bool multiply_by_cublaslt(const CudaDevice& device, const Array& a, const Array&
     if (!is_one_batch(a)) return multiply_by_cublaslt(device, copied(a), b, out);
     if (!is_one_batch(b)) return multiply_by_cublaslt(device, a, copied(b), out);
   }
-  return run(device, products);
+  return run(device, products, out.dtype());
 }
 
 }  // namespace cuda

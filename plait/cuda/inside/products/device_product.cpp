@@ -1,6 +1,7 @@
 #include "plait/cuda/inside/products/device_product.h"
 
 #include "plait/cuda/inside/products/cublaslt_product.h"
+#include "plait/cuda/inside/products/f8_product.h"
 #include "plait/cuda/inside/products/tiled_product.h"
 
 namespace plait::cuda {
@@ -10,6 +11,7 @@ bool has_device_product(DType dtype) { return tiles_have(dtype); }
 void multiply(CudaDevice& device, const Array& a, const Array& b, Array& out) {
   if (out.element_count() == 0) return;
   if (a.sizes()[a.rank() - 1] == 0) return fill_with_zeros(device, out);
+  if (out.dtype() == DType::f8e4m3 && multiply_f8(device, a, b, out)) return;
   if (cublaslt_has(out.dtype()) && multiply_by_cublaslt(device, a, b, out)) return;
   multiply_by_tiles(device, a, b, out);
 }

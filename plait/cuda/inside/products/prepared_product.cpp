@@ -20,7 +20,7 @@ uint64_t most_workspace_bytes(const CudaDevice& device) {
 
 // The type of alpha and beta. Products of narrow floats are scaled in f32.
 ElementType scale_type(const ProductDescription& description) {
-  const ElementType type = description.operands;
+  const ElementType type = description.result;
   return type == ElementType::f16 || type == ElementType::bf16 ? ElementType::f32 : type;
 }
 

@@ -20,7 +20,8 @@ struct ProductPart {
 int64_t count_parts(const Products& products);
 
 // Calls run for each part, until it returns false; returns its last result. Parts have at most
-// 65,535 pairs, and 2^30 rows.
-bool for_each_part(const Products& products, FunctionRef<bool(const ProductPart&)> run);
+// 65,535 pairs, and 2^30 rows. The result may have another dtype than the operands.
+bool for_each_part(const Products& products, DType result,
+                   FunctionRef<bool(const ProductPart&)> run);
 
 }  // namespace plait::cuda

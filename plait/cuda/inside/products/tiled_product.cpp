@@ -46,7 +46,7 @@ bool tiles_have(DType dtype) {
 }
 
 std::string tiled_product_text(DType dtype, int each) {
-  return fmt::format("typedef {} Element;\ntypedef {} Sum;\nenum {{ kEach = {} }};\n{}",
+  return fmt::format("typedef {} ProductElement;\ntypedef {} ProductSum;\nenum {{ kEach = {} }};\n{}",
                      name_of(dtype), sum_type(dtype), each, kBody);
 }
 
@@ -55,7 +55,7 @@ void multiply_by_tiles(CudaDevice& device, const Array& a, const Array& b, Array
   const bool is_small = products.rows <= kSide || products.columns <= kSide;
   const int each = is_small ? kSmallTiles : kLargeTiles;
   const KernelFunction& function = tiled_kernel(device, products.dtype, each);
-  for_each_part(products, [&](const ProductPart& part) {
+  for_each_part(products, out.dtype(), [&](const ProductPart& part) {
     const auto& [left, right, result] = part.first;
     launch(device, function,
            {.x = tiles(left.rows, each) * tiles(right.columns, each), .z = part.count}, kThreads, 0,
