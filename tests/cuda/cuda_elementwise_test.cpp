@@ -1,5 +1,5 @@
 // Each elementwise primitive on the emulated device, for each of its dtypes. PLAIT_TEST_ALL=1 tries
-// all dtypes; else there is one of each kind.
+// all dtypes; else each primitive has one.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,7 @@ class CudaElementwise : public CudaTest {};
 
 bool takes_all_dtypes() { return std::getenv("PLAIT_TEST_ALL") != nullptr; }
 
-// One of each kind that the primitive takes, in turn by its number.
+// All that the primitive takes, or one of them, in turn by its number.
 std::vector<DType> dtypes_of(const ir::Primitive& primitive) {
   std::vector<DType> all;
   for (const DTypeInfo& info : kDTypes) {
@@ -29,16 +29,7 @@ std::vector<DType> dtypes_of(const ir::Primitive& primitive) {
     }
   }
   if (takes_all_dtypes()) return all;
-  std::vector<DType> some;
-  for (const DTypeKind kind : {DTypeKind::boolean, DTypeKind::integer, DTypeKind::floating,
-                               DTypeKind::complex}) {
-    std::vector<DType> of_kind;
-    for (const DType dtype : all) {
-      if (kind_of(dtype) == kind) of_kind.push_back(dtype);
-    }
-    if (!of_kind.empty()) some.push_back(of_kind[primitive.number % of_kind.size()]);
-  }
-  return some;
+  return {all[primitive.number % all.size()]};
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -192,6 +183,18 @@ TEST_F(CudaElementwise, Copies) {
     expect_same(whole, x, "from the host into a view");
     expect_same(Array::filled_on(kDevice, dtype, {5, 3}, Element::of(true)),
                 Array::filled(dtype, {5, 3}, Element::of(true)), "filled");
+  }
+}
+
+TEST_F(CudaElementwise, TransposedCopies) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::c128}) {
+    const Array x = numbers(dtype, {3, 45, 2, 70});
+    for (const std::vector<int64_t>& order :
+         {std::vector<int64_t>{0, 3, 2, 1}, {3, 2, 1, 0}, {2, 0, 3, 1}}) {
+      const auto turned = [&](const Array& a) { return a.view(a.layout().permuted(order)); };
+      expect_same(turned(x.on(kDevice)).contiguous(), turned(x).contiguous(),
+                  text_of_sizes(order));
+    }
   }
 }
 

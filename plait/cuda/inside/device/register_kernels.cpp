@@ -4,6 +4,8 @@
 
 #include "plait/cuda/inside/elementwise/pointwise.h"
 #include "plait/cuda/inside/nests/operations.h"
+#include "plait/cuda/inside/reductions/device_reduce.h"
+#include "plait/cuda/inside/reductions/row_operations.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/kernels.h"
 
@@ -39,8 +41,30 @@ void register_elementwise() {
   register_for_cuda(iota_primitive(), run_iota);
 }
 
+struct NamedReduction {
+  const ir::Primitive& (*primitive)();
+  DeviceReduction how;
+};
+constexpr NamedReduction kReductions[] = {
+    {reduce_sum_primitive, {ir::Reduction::sum}},
+    {reduce_squares_primitive, {ir::Reduction::sum, true}},
+    {reduce_product_primitive, {ir::Reduction::product}},
+    {reduce_maximum_primitive, {ir::Reduction::maximum}},
+    {reduce_minimum_primitive, {ir::Reduction::minimum}},
+    {reduce_all_primitive, {ir::Reduction::all}},
+    {reduce_any_primitive, {ir::Reduction::any}},
+};
+
 }  // namespace
 
-void register_kernels() { register_elementwise(); }
+void register_kernels() {
+  register_elementwise();
+  for (const auto& [primitive, how] : kReductions) {
+    register_for_cuda(primitive(), run_reduction, &how);
+  }
+  register_for_cuda(softmax_primitive(), run_softmax_rows);
+  register_for_cuda(log_softmax_primitive(), run_softmax_rows);
+  register_for_cuda(standardize_primitive(), run_standardize_rows);
+}
 
 }  // namespace plait::cuda

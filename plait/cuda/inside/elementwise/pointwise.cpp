@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "plait/cuda/inside/elementwise/eager_nest.h"
+#include "plait/cuda/inside/elementwise/transposed_copy.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/inside/device_calls.h"
@@ -138,8 +139,16 @@ void copy_strided(const Array& from, Array& to) {
     while (int64_t{1} << log < array.element_size()) ++log;
     return Array(kBySize[log], array.layout(), array.buffer());
   };
+  if (to.element_count() == 0) return;
   Array target = bits(to);
   const Array source = bits(from);
+  if (!from.is_on_host()) {
+    const Layout* both[] = {&from.layout(), &to.layout()};
+    if (copy_transposed(cuda_device(to.device().index), loops_of(both), to.element_size(),
+                        address_of(from), address_of(to))) {
+      return;
+    }
+  }
   run_pointwise(convert_primitive(), {&source, 1}, target);
 }
 

@@ -51,12 +51,23 @@ int64_t BoundNest::product(std::span<const Dim> dims) const {
   return count;
 }
 
+int64_t BoundNest::extent(const Affine& place) const {
+  int64_t last = number(place.offset);
+  for (size_t k = 0; k < place.strides.size(); ++k) {
+    last += number(place.strides[k]) * std::max<int64_t>(extent_of(k) - 1, 0);
+  }
+  return last + 1;
+}
+
+int64_t BoundNest::extent_of(size_t dimension) const {
+  const compile::Nest& nest = planned_.nest;
+  return number(dimension == nest.outer.size() ? nest.columns : nest.outer[dimension]);
+}
+
 bool BoundNest::reaches_far(const Affine& place) const {
   __int128 reach = std::abs(number(place.offset));
   for (size_t k = 0; k < place.strides.size(); ++k) {
-    const Dim extent =
-        k == planned_.nest.outer.size() ? planned_.nest.columns : planned_.nest.outer[k];
-    reach += static_cast<__int128>(std::abs(number(place.strides[k]))) * number(extent);
+    reach += static_cast<__int128>(std::abs(number(place.strides[k]))) * extent_of(k);
   }
   return reach >= kFar;
 }

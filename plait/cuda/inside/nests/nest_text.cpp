@@ -150,8 +150,10 @@ void NestText::load(std::span<const uint32_t> values, std::string_view suffix) {
 void NestText::load_one(uint32_t v, std::string_view suffix) {
   const NestValue& value = nest().values[v];
   const std::string first = fmt::format("column{}", suffix), own = fmt::format("l{}{}", v, suffix);
-  const std::string fill = fmt::format("Memory<{}>::write({})", memory_type(value.dtype),
-                                       constant_text(value.dtype, value.number));
+  const std::string fill =
+      value.domains.empty() ? ""
+                            : fmt::format("Memory<{}>::write({})", memory_type(value.dtype),
+                                          constant_text(value.dtype, value.number));
   if (is_dense(value.place) && !guards_columns(value)) {
     const std::string test = domains_text(value, first, suffix, false);
     const std::string text =
