@@ -1,7 +1,8 @@
 // Compiled nests of random operations, dtypes, layouts and reductions compared with point-by-point
 // evaluation.
-#include "tests/cpu/nest_reference.h"
 #include "tests/support/random_nest.h"
+
+#include "tests/cpu/nest_reference.h"
 
 namespace plait::nest_test {
 namespace {

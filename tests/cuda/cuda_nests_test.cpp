@@ -84,7 +84,8 @@ void check_on_device(const Nest& nest, const std::vector<size_t>& parameter_coun
     const DType dtype = out[r].dtype();
     const double tolerance = std::max(relative_error_of(dtype), least_tolerance);
     for (size_t i = 0; i < out[r].count(); ++i) {
-      const double x = real_of(dtype, out[r].element(i)), y = real_of(dtype, expected[r].element(i));
+      const double x = real_of(dtype, out[r].element(i)),
+                   y = real_of(dtype, expected[r].element(i));
       ASSERT_TRUE(is_close(x, y, tolerance, tolerance))
           << "result " << r << " at " << i << " is " << x << " instead of " << y << " of\n"
           << nest.text();
@@ -113,8 +114,7 @@ Nest backward_nest(DType dtype) {
   const uint32_t x = maker.load(dtype, {kColumns, 1}), y = maker.load(dtype, {kColumns, 1});
   const uint32_t product = maker.compute("multiply", {maker.compute("tanh", {x}), y});
   const uint32_t total = maker.reduce(Reduction::sum, product);
-  const uint32_t mean =
-      maker.compute("divide", {total, maker.size(dtype, maker.nest.columns)});
+  const uint32_t mean = maker.compute("divide", {total, maker.size(dtype, maker.nest.columns)});
   const uint32_t centred = maker.compute("subtract", {product, mean});
   maker.result(centred, {kColumns, 1});
   maker.result(mean, {1, 0});
@@ -127,10 +127,10 @@ Nest backward_nest(DType dtype) {
 TEST_F(CudaNests, RowsAndColumns) {
   for (const auto& [rows, columns] : std::vector<std::pair<size_t, size_t>>{
            {1, 1}, {70, 33}, {40, 512}, {33, 513}, {3, 1100}, {0, 7}}) {
-    check_on_device(backward_nest(DType::f32), {rows * columns, rows * columns},
-                    {rows * columns, rows, columns, 1, 1},
-                    {{kRows, static_cast<int64_t>(rows)}, {kColumns, static_cast<int64_t>(columns)}},
-                    1e-4);
+    check_on_device(
+        backward_nest(DType::f32), {rows * columns, rows * columns},
+        {rows * columns, rows, columns, 1, 1},
+        {{kRows, static_cast<int64_t>(rows)}, {kColumns, static_cast<int64_t>(columns)}}, 1e-4);
     if (HasFatalFailure()) return;
   }
 }
@@ -234,7 +234,8 @@ cuda::KernelText operations_of(DType dtype) {
   const uint32_t x = maker.load(dtype, {1}), condition = maker.load(DType::boolean, {1});
   const auto place = [&](uint32_t v) { maker.result(v, {1}); };
   for (const ir::Primitive* primitive : ir::primitives()) {
-    if (primitive->elementwise == ir::Elementwise::no || !primitive->takes.contains(dtype)) continue;
+    if (primitive->elementwise == ir::Elementwise::no || !primitive->takes.contains(dtype))
+      continue;
     std::vector<uint32_t> operands(primitive->operands.least, x);
     std::vector<DType> dtypes(operands.size(), dtype);
     if (primitive->name == "select") operands[0] = condition;

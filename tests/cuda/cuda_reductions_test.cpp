@@ -33,8 +33,8 @@ void try_reduction(const ir::Primitive& primitive, const Array& x, const std::ve
   const Array expected = reduced(primitive, x, axes);
   const Array actual = reduced(primitive, x.on(kDevice), axes);
   EXPECT_EQ(actual.device(), kDevice) << what;
-  const bool is_exact = &primitive == &reduce_maximum_primitive() ||
-                        &primitive == &reduce_minimum_primitive();
+  const bool is_exact =
+      &primitive == &reduce_maximum_primitive() || &primitive == &reduce_minimum_primitive();
   // The parts of a product of complex numbers may cancel.
   const bool may_cancel = is_complex(x.dtype()) && &primitive == &reduce_product_primitive();
   const double count = static_cast<double>(x.element_count() + 1) * (may_cancel ? 1e4 : 4);
@@ -139,7 +139,8 @@ TEST_F(CudaReductions, OrdersAndAddressesGiveTheSameBits) {
 }
 
 TEST_F(CudaReductions, Rows) {
-  for (const Sizes& sizes : {Sizes{3, 5}, Sizes{5, 512}, Sizes{2, 3, 700}, Sizes{0, 4}, Sizes{4, 1}}) {
+  for (const Sizes& sizes :
+       {Sizes{3, 5}, Sizes{5, 512}, Sizes{2, 3, 700}, Sizes{0, 4}, Sizes{4, 1}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       const Array x = numbers(dtype, sizes);
       const auto last = static_cast<int64_t>(sizes.size()) - 1;

@@ -15,7 +15,7 @@ void run_reference(const Nest& nest, const std::vector<const Elements*>& paramet
                    const std::vector<Elements*>& results, const SymbolMap<int64_t>& symbols = {});
 
 double real_of(DType dtype, const Element& element);
-// Of magnitudes up to 2, or 16 for integers.
+// Magnitudes are up to 2, or 16 for integers.
 Elements random_elements(DType dtype, size_t count, unsigned seed);
 // Tolerance for a dtype, relative for numbers of magnitude 1 and above.
 double relative_error_of(DType dtype);

@@ -29,8 +29,8 @@ inline bool is_host_call(std::span<const Array> operands) {
 // Runs the kernel of call.device; if it has none, run_on_host.
 void run_on_device(KernelCall& call);
 
-// Runs the kernel of the host on copies of the operands; counted. For kernels of devices that lack a
-// dtype.
+// Runs the kernel of the host on copies of the operands; counted. For kernels of devices that lack
+// a dtype.
 void run_on_host(KernelCall& call);
 
 // How often the host has computed an operation for a device, since the process started.

@@ -30,11 +30,8 @@ bool has_operation(const ir::Primitive& primitive) {
 
 void register_elementwise() {
   for (const ir::Primitive* primitive : ir::primitives()) {
-    const bool is_elementwise = primitive->elementwise != ir::Elementwise::no ||
-                                primitive == &convert_primitive() ||
-                                primitive->name == "make_complex";
     const bool has_own = find_device_kernel(*primitive, Device::Kind::cuda) != nullptr;
-    if (is_elementwise && !has_own && has_operation(*primitive)) {
+    if (!has_own && has_operation(*primitive)) {
       register_for_cuda(*primitive, run_elementwise_call);
     }
   }

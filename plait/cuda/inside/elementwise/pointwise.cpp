@@ -29,9 +29,8 @@ std::vector<LoopDimension> loops_of(std::span<const Layout* const> layouts) {
     dimensions[d].size = joint.sizes[d];
     for (const Sizes& strides : joint.strides) dimensions[d].strides.push_back(strides[d]);
   }
-  std::ranges::stable_sort(dimensions, std::ranges::greater(), [](const LoopDimension& d) {
-    return std::abs(d.strides.back());
-  });
+  std::ranges::stable_sort(dimensions, std::ranges::greater(),
+                           [](const LoopDimension& d) { return std::abs(d.strides.back()); });
   return dimensions;
 }
 
@@ -80,14 +79,12 @@ class Pointwise {
     Nest nest;
     nest.outer = pattern.outer();
     nest.columns = pattern.columns();
-    NestValue computed{.kind = NestValue::Kind::compute,
-                       .dtype = result_.dtype(),
-                       .primitive = &primitive_};
+    NestValue computed{
+        .kind = NestValue::Kind::compute, .dtype = result_.dtype(), .primitive = &primitive_};
     for (uint32_t i = 0; i < operands_.size(); ++i) {
       const compile::Affine place =
-          by_value_[i]
-              ? compile::Affine{0, std::vector<Dim>(nest.outer.size() + 1, Dim(0))}
-              : pattern.place(ports_[i]);
+          by_value_[i] ? compile::Affine{0, std::vector<Dim>(nest.outer.size() + 1, Dim(0))}
+                       : pattern.place(ports_[i]);
       const bool has_columns = !same(place.strides.back(), Dim(0));
       computed.operands.push_back(i);
       computed.has_columns = computed.has_columns || has_columns;
@@ -99,8 +96,8 @@ class Pointwise {
                              .has_columns = has_columns});
     }
     nest.values.push_back(std::move(computed));
-    nest.results.push_back({.value = static_cast<uint32_t>(operands_.size()),
-                            .place = pattern.place(result_port_)});
+    nest.results.push_back(
+        {.value = static_cast<uint32_t>(operands_.size()), .place = pattern.place(result_port_)});
     return {std::move(nest),
             {.name = fmt::format("plait_{}", primitive_.name), .by_value = by_value_}};
   }
@@ -125,8 +122,7 @@ bool is_computed(const KernelCall& call) {
 
 }  // namespace
 
-void run_pointwise(const ir::Primitive& primitive, std::span<const Array> operands,
-                   Array& result) {
+void run_pointwise(const ir::Primitive& primitive, std::span<const Array> operands, Array& result) {
   if (result.element_count() == 0) return;
   Pointwise(primitive, operands, result).run();
 }
@@ -154,8 +150,7 @@ void copy_strided(const Array& from, Array& to) {
 
 void run_elementwise_call(KernelCall& call, const void*) {
   if (!is_computed(call)) return run_on_host(call);
-  if (&call.primitive == &convert_primitive() &&
-      call.operands[0].dtype() == call.types[0].dtype) {
+  if (&call.primitive == &convert_primitive() && call.operands[0].dtype() == call.types[0].dtype) {
     call.results[0] = call.operands[0];
     return;
   }
@@ -168,8 +163,8 @@ void run_iota(KernelCall& call, const void*) {
   if (result.element_count() == 0) return;
   const LoopDimension loop{result.element_count(), {1}};
   const NestPattern pattern({&loop, 1});
-  const NestKernel& kernel = eager_kernel(
-      fmt::format("iota:{}", name_of(result.dtype())), [&]() -> NestKernel {
+  const NestKernel& kernel =
+      eager_kernel(fmt::format("iota:{}", name_of(result.dtype())), [&]() -> NestKernel {
         Nest nest;
         nest.columns = pattern.columns();
         nest.values.push_back({.kind = NestValue::Kind::index,

@@ -12,8 +12,8 @@ using compile::NestValue;
 namespace {
 
 constexpr int64_t kVectorBytes = 16;
-// Of the greatest 32-bit number, some is left for the last block.
-constexpr int64_t kFar = (int64_t{1} << 31) - (int64_t{1} << 20);
+// Loops step over the end by at most as much as there is: half of the 32-bit numbers are left.
+constexpr int64_t kFar = int64_t{1} << 30;
 
 template <class Visit>
 void each_port(const PlannedNest& planned, const Visit& visit) {

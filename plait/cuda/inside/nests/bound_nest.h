@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plait/cuda/inside/driver/driver.h"
-#include "plait/cuda/inside/nests/schedules.h"
+#include "plait/cuda/inside/nests/nest_schedules.h"
 
 namespace plait::cuda {
 

@@ -13,10 +13,10 @@ using compile::NestValue;
 
 namespace {
 
-constexpr int64_t kWarpColumns = 512;  // of a row that a warp computes, at most
-constexpr int64_t kPartBlocks = 1024;  // blocks among which accumulations are split
-constexpr int64_t kPartRows = 8;       // least rows of a thread
-constexpr int64_t kFewElements = 4096; // results of a join that warps compute
+constexpr int64_t kWarpColumns = 512;   // at most, of a row that a warp computes
+constexpr int64_t kPartBlocks = 1024;   // blocks among which accumulations are split
+constexpr int64_t kPartRows = 8;        // least rows of a thread
+constexpr int64_t kFewElements = 4096;  // results of a join that warps compute
 
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

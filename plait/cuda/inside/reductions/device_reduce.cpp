@@ -21,9 +21,9 @@ using compile::Nest;
 using compile::NestResult;
 using compile::NestValue;
 
-constexpr size_t kFrom = 0, kTo = 1;         // the ports: x, then the result
-constexpr int64_t kManyRows = 512;           // rows that keep a device busy, each in one block
-constexpr int64_t kLongRow = 16384;          // elements of a row that are worth several blocks
+constexpr size_t kFrom = 0, kTo = 1;  // the ports: x, then the result
+constexpr int64_t kManyRows = 512;    // rows that keep a device busy, each in one block
+constexpr int64_t kLongRow = 16384;   // elements of a row that are worth several blocks
 
 bool is_narrow(DType dtype) { return is_floating(dtype) && size_of(dtype) < 4; }
 
@@ -119,11 +119,11 @@ class Reduction {
   uint32_t add_element(Nest& nest, const NestPattern& pattern) const {
     nest.parameters.push_back(x_.dtype());
     DType dtype = x_.dtype();
-    const auto computed = [&](const ir::Primitive& primitive, uint32_t operand) {
+    const auto computed = [&](const ir::Primitive& primitive, std::vector<uint32_t> operands) {
       return add(nest, {.kind = NestValue::Kind::compute,
                         .dtype = dtype,
                         .primitive = &primitive,
-                        .operands = {operand},
+                        .operands = std::move(operands),
                         .has_columns = true});
     };
     uint32_t value = add(nest, {.kind = NestValue::Kind::load,
@@ -132,9 +132,9 @@ class Reduction {
                                 .has_columns = true});
     if (is_narrow(dtype)) {
       dtype = DType::f32;
-      value = computed(convert_primitive(), value);
+      value = computed(convert_primitive(), {value});
     }
-    return how_.of_squares ? computed(ir::primitive("square"), value) : value;
+    return how_.of_squares ? computed(multiply_primitive(), {value, value}) : value;
   }
 
   NestKernel make(const NestPattern& pattern) const {
@@ -152,8 +152,13 @@ class Reduction {
       nest.grouped = static_cast<uint32_t>(grouped_);
     }
     nest.results.push_back(std::move(result));
-    return {std::move(nest), {.name = fmt::format("plait_reduce_{}", how_.of_squares ? "squares" : ir::enumerator_names(how_.reduction)[static_cast<size_t>(how_.reduction)]),
-                              .results = {result_.dtype()}}};
+    return {std::move(nest),
+            {.name = fmt::format(
+                 "plait_reduce_{}",
+                 how_.of_squares
+                     ? "squares"
+                     : ir::enumerator_names(how_.reduction)[static_cast<size_t>(how_.reduction)]),
+             .results = {result_.dtype()}}};
   }
 
   DeviceReduction how_;

@@ -25,6 +25,21 @@ const Dim& columns_symbol() {
 
 Address address_of(const Array& array) { return reinterpret_cast<Address>(array.device_data()); }
 
+// The nest of a whole function. Its results may be views of what is computed that only drop
+// dimensions of size 1.
+compile::Nest whole_nest(const ir::Function& function) {
+  const compile::Roles roles(function);
+  std::vector<uint32_t> members;
+  for (const ir::Instruction instruction : function.instructions()) {
+    if (roles.is_computed(instruction)) members.push_back(instruction.index());
+  }
+  std::vector<ir::ValueId> results;
+  for (const ir::ValueId result : function.results()) results.push_back(roles.seen_through(result));
+  auto made = compile::nest_of(compile::Region{roles, members, results});
+  if (!made) throw CompileError("@{} cannot be computed by one kernel", function.name());
+  return std::move(made->nest);
+}
+
 // The decomposition of the primitive, as a nest over an array of rows.
 NestKernel row_kernel(const ir::Primitive& primitive, const ir::Attributes& attributes,
                       DType dtype) {
@@ -36,17 +51,16 @@ NestKernel row_kernel(const ir::Primitive& primitive, const ir::Attributes& attr
       find_rules(primitive)->decomposition({attributes, {&x, 1}, {}, {&type, 1}});
   if (results.empty()) throw CompileError("{} has no decomposition by rows", primitive.name);
   const auto function = trace.finish(results).function;
-  return {compile::nest_of(*function).nest, {.name = fmt::format("plait_{}", primitive.name)}};
+  return {whole_nest(*function), {.name = fmt::format("plait_{}", primitive.name)}};
 }
 
 // `x` is contiguous, with rows along its last axis; so are the results.
 void run_rows(const ir::Primitive& primitive, const ir::Attributes& attributes, const Array& x,
               std::span<const Address> results) {
   if (x.element_count() == 0) return;
-  const NestKernel& kernel =
-      eager_kernel(fmt::format("rows:{}:{}:{}", primitive.name, name_of(x.dtype()),
-                               attributes.text()),
-                   [&] { return row_kernel(primitive, attributes, x.dtype()); });
+  const NestKernel& kernel = eager_kernel(
+      fmt::format("rows:{}:{}:{}", primitive.name, name_of(x.dtype()), attributes.text()),
+      [&] { return row_kernel(primitive, attributes, x.dtype()); });
   const int64_t columns = x.sizes().back();
   const SymbolMap<int64_t> values = {{rows_symbol(), x.element_count() / columns},
                                      {columns_symbol(), columns}};
@@ -56,9 +70,7 @@ void run_rows(const ir::Primitive& primitive, const ir::Attributes& attributes, 
   kernel.run(cuda_device(x.device().index), sizes, {&from, 1}, results);
 }
 
-Array on_device_of(const KernelCall& call) {
-  return call.operands[0].on(call.device).contiguous();
-}
+Array on_device_of(const KernelCall& call) { return call.operands[0].on(call.device).contiguous(); }
 
 }  // namespace
 
