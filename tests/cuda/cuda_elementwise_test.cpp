@@ -1,5 +1,5 @@
 // Each elementwise primitive on the emulated device, for each of its dtypes. PLAIT_TEST_ALL=1 tries
-// all dtypes; else there is one of each kind.
+// all dtypes; else each primitive has one.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,7 @@ class CudaElementwise : public CudaTest {};
 
 bool takes_all_dtypes() { return std::getenv("PLAIT_TEST_ALL") != nullptr; }
 
-// One of each kind that the primitive takes, in turn by its number.
+// All that the primitive takes, or one of them, in turn by its number.
 std::vector<DType> dtypes_of(const ir::Primitive& primitive) {
   std::vector<DType> all;
   for (const DTypeInfo& info : kDTypes) {
@@ -29,16 +29,7 @@ std::vector<DType> dtypes_of(const ir::Primitive& primitive) {
     }
   }
   if (takes_all_dtypes()) return all;
-  std::vector<DType> some;
-  for (const DTypeKind kind : {DTypeKind::boolean, DTypeKind::integer, DTypeKind::floating,
-                               DTypeKind::complex}) {
-    std::vector<DType> of_kind;
-    for (const DType dtype : all) {
-      if (kind_of(dtype) == kind) of_kind.push_back(dtype);
-    }
-    if (!of_kind.empty()) some.push_back(of_kind[primitive.number % of_kind.size()]);
-  }
-  return some;
+  return {all[primitive.number % all.size()]};
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -53,14 +44,16 @@ Array operand_of(const ir::Primitive& primitive, DType dtype, size_t operand, in
     const auto place = static_cast<double>((i * (7 + 4 * static_cast<int64_t>(operand))) % 37) / 37;
     const int64_t special = operand == 0 ? i % kSpecials : i / kSpecials % kSpecials;
     const bool is_special = i >= 37 && !is_complex(dtype);
-    const double number = is_special ? specials[special] : range.low + place * (range.high - range.low);
+    const double number =
+        is_special ? specials[special] : range.low + place * (range.high - range.low);
     const Element element =
-        is_complex(dtype) ? Element::of(std::complex<double>(number, place - 0.4))
+        is_complex(dtype)    ? Element::of(std::complex<double>(number, place - 0.4))
         : is_floating(dtype) ? Element::of(number)
-        : i % 5 == 0       ? Element::of_signed(i % 10 == 0 ? std::numeric_limits<int64_t>::min()
-                                                            : std::numeric_limits<int64_t>::max())
-        : is_integer(dtype) ? Element::of_signed((i * 5 + static_cast<int64_t>(operand) * 3) % 23 - (is_signed(dtype) ? 9 : 0))
-                            : Element::of((i + static_cast<int64_t>(operand)) % 3 == 0);
+        : i % 5 == 0         ? Element::of_signed(i % 10 == 0 ? std::numeric_limits<int64_t>::min()
+                                                              : std::numeric_limits<int64_t>::max())
+        : is_integer(dtype)  ? Element::of_signed((i * 5 + static_cast<int64_t>(operand) * 3) % 23 -
+                                                  (is_signed(dtype) ? 9 : 0))
+                             : Element::of((i + static_cast<int64_t>(operand)) % 3 == 0);
     store_element(dtype, element, array.writable_data() + i * array.element_size());
   }
   return array;
@@ -87,8 +80,7 @@ void try_primitive(const ir::Primitive& primitive, DType dtype) {
     here.emplace_back(operand);
     there.emplace_back(operand.on(kDevice));
   }
-  const Tensor expected = plait::apply(primitive, here),
-               actual = plait::apply(primitive, there);
+  const Tensor expected = plait::apply(primitive, here), actual = plait::apply(primitive, there);
   EXPECT_EQ(actual.array().device(), kDevice) << what;
   const bool is_double = real_dtype(dtype) == DType::f64;
   expect_close(actual.array(), expected.array(), tolerance_of(primitive, dtype), what,
@@ -163,9 +155,10 @@ TEST_F(CudaElementwise, LayoutsOfOperands) {
     return a.view(a.layout().permuted(std::vector<int64_t>{2, 0, 3, 1}));
   };
   const auto there = [](const Array& a) { return a.on(kDevice); };
-  expect_same(added(there(x), broadcast(there(row))).array(), added(x, broadcast(row)).array(), "row");
-  expect_same(added(broadcast(there(column)), there(x)).array(), added(broadcast(column), x).array(),
-              "column");
+  expect_same(added(there(x), broadcast(there(row))).array(), added(x, broadcast(row)).array(),
+              "row");
+  expect_same(added(broadcast(there(column)), there(x)).array(),
+              added(broadcast(column), x).array(), "column");
   expect_same(added(there(x), turned(there(y))).array(), added(x, turned(y)).array(), "transposed");
   expect_same(added(back(there(x)), there(x)).array(), added(back(x), x).array(), "reversed");
   expect_same(added(mixed(there(deep)), mixed(there(deep))).array(),
@@ -195,8 +188,20 @@ TEST_F(CudaElementwise, Copies) {
   }
 }
 
+TEST_F(CudaElementwise, TransposedCopies) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::c128}) {
+    const Array x = numbers(dtype, {3, 45, 2, 70});
+    for (const std::vector<int64_t>& order :
+         {std::vector<int64_t>{0, 3, 2, 1}, {3, 2, 1, 0}, {2, 0, 3, 1}}) {
+      const auto turned = [&](const Array& a) { return a.view(a.layout().permuted(order)); };
+      expect_same(turned(x.on(kDevice)).contiguous(), turned(x).contiguous(), text_of_sizes(order));
+    }
+  }
+}
+
 TEST_F(CudaElementwise, OrdersGiveTheSameBits) {
-  const Array x = numbers(DType::f32, {70, 33}).on(kDevice), y = numbers(DType::f32, {33}).on(kDevice);
+  const Array x = numbers(DType::f32, {70, 33}).on(kDevice),
+              y = numbers(DType::f32, {33}).on(kDevice);
   const Array row = y.view(y.layout().broadcast_to(std::vector<int64_t>{70, 33}));
   const Array first = added(x, row).array().on_host();
   set_order(1);

@@ -37,9 +37,7 @@ class CudaTest : public testing::Test {
     EXPECT_EQ(findings(), "");
   }
 
-  static std::string findings() {
-    return find<const char* (*)()>("plait_emulator_findings")();
-  }
+  static std::string findings() { return find<const char* (*)()>("plait_emulator_findings")(); }
   // The legal order of blocks, warps and lanes: 0 as they are numbered, 1 reversed, or a seed.
   static void set_order(int order) {
     device_memory(kDevice).synchronize();
@@ -100,9 +98,10 @@ inline Array numbers(DType dtype, Sizes sizes, uint64_t seed = 1) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const auto whole = static_cast<int64_t>(state >> 40) % 2001 - 1000;
     const Element element =
-        is_inexact(dtype) ? Element::of(std::complex<double>(static_cast<double>(whole) / 256,
-                                                             static_cast<double>(i % 7)))
-                          : Element::of_signed(is_signed(dtype) ? whole / 10 : std::abs(whole) / 10);
+        is_inexact(dtype)
+            ? Element::of(std::complex<double>(static_cast<double>(whole) / 256,
+                                               static_cast<double>(i % 7)))
+            : Element::of_signed(is_signed(dtype) ? whole / 10 : std::abs(whole) / 10);
     store_element(dtype, element, array.writable_data() + i * array.element_size());
   }
   return array;

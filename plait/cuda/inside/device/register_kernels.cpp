@@ -5,6 +5,8 @@
 #include "plait/cuda/inside/elementwise/pointwise.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/cuda/inside/products/register_products.h"
+#include "plait/cuda/inside/reductions/device_reduce.h"
+#include "plait/cuda/inside/reductions/row_operations.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/kernels.h"
 
@@ -29,21 +31,38 @@ bool has_operation(const ir::Primitive& primitive) {
 
 void register_elementwise() {
   for (const ir::Primitive* primitive : ir::primitives()) {
-    const bool is_elementwise = primitive->elementwise != ir::Elementwise::no ||
-                                primitive == &convert_primitive() ||
-                                primitive->name == "make_complex";
     const bool has_own = find_device_kernel(*primitive, Device::Kind::cuda) != nullptr;
-    if (is_elementwise && !has_own && has_operation(*primitive)) {
+    if (!has_own && has_operation(*primitive)) {
       register_for_cuda(*primitive, run_elementwise_call);
     }
   }
   register_for_cuda(iota_primitive(), run_iota);
 }
 
+struct NamedReduction {
+  const ir::Primitive& (*primitive)();
+  DeviceReduction how;
+};
+constexpr NamedReduction kReductions[] = {
+    {reduce_sum_primitive, {ir::Reduction::sum}},
+    {reduce_squares_primitive, {ir::Reduction::sum, true}},
+    {reduce_product_primitive, {ir::Reduction::product}},
+    {reduce_maximum_primitive, {ir::Reduction::maximum}},
+    {reduce_minimum_primitive, {ir::Reduction::minimum}},
+    {reduce_all_primitive, {ir::Reduction::all}},
+    {reduce_any_primitive, {ir::Reduction::any}},
+};
+
 }  // namespace
 
 void register_kernels() {
   register_elementwise();
+  for (const auto& [primitive, how] : kReductions) {
+    register_for_cuda(primitive(), run_reduction, &how);
+  }
+  register_for_cuda(softmax_primitive(), run_softmax_rows);
+  register_for_cuda(log_softmax_primitive(), run_softmax_rows);
+  register_for_cuda(standardize_primitive(), run_standardize_rows);
   register_product_kernels();
 }
 

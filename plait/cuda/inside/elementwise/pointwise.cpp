@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "plait/cuda/inside/elementwise/eager_nest.h"
+#include "plait/cuda/inside/elementwise/transposed_copy.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/inside/device_calls.h"
@@ -28,9 +29,8 @@ std::vector<LoopDimension> loops_of(std::span<const Layout* const> layouts) {
     dimensions[d].size = joint.sizes[d];
     for (const Sizes& strides : joint.strides) dimensions[d].strides.push_back(strides[d]);
   }
-  std::ranges::stable_sort(dimensions, std::ranges::greater(), [](const LoopDimension& d) {
-    return std::abs(d.strides.back());
-  });
+  std::ranges::stable_sort(dimensions, std::ranges::greater(),
+                           [](const LoopDimension& d) { return std::abs(d.strides.back()); });
   return dimensions;
 }
 
@@ -79,14 +79,12 @@ class Pointwise {
     Nest nest;
     nest.outer = pattern.outer();
     nest.columns = pattern.columns();
-    NestValue computed{.kind = NestValue::Kind::compute,
-                       .dtype = result_.dtype(),
-                       .primitive = &primitive_};
+    NestValue computed{
+        .kind = NestValue::Kind::compute, .dtype = result_.dtype(), .primitive = &primitive_};
     for (uint32_t i = 0; i < operands_.size(); ++i) {
       const compile::Affine place =
-          by_value_[i]
-              ? compile::Affine{0, std::vector<Dim>(nest.outer.size() + 1, Dim(0))}
-              : pattern.place(ports_[i]);
+          by_value_[i] ? compile::Affine{0, std::vector<Dim>(nest.outer.size() + 1, Dim(0))}
+                       : pattern.place(ports_[i]);
       const bool has_columns = !same(place.strides.back(), Dim(0));
       computed.operands.push_back(i);
       computed.has_columns = computed.has_columns || has_columns;
@@ -98,8 +96,8 @@ class Pointwise {
                              .has_columns = has_columns});
     }
     nest.values.push_back(std::move(computed));
-    nest.results.push_back({.value = static_cast<uint32_t>(operands_.size()),
-                            .place = pattern.place(result_port_)});
+    nest.results.push_back(
+        {.value = static_cast<uint32_t>(operands_.size()), .place = pattern.place(result_port_)});
     return {std::move(nest),
             {.name = fmt::format("plait_{}", primitive_.name), .by_value = by_value_}};
   }
@@ -124,8 +122,7 @@ bool is_computed(const KernelCall& call) {
 
 }  // namespace
 
-void run_pointwise(const ir::Primitive& primitive, std::span<const Array> operands,
-                   Array& result) {
+void run_pointwise(const ir::Primitive& primitive, std::span<const Array> operands, Array& result) {
   if (result.element_count() == 0) return;
   Pointwise(primitive, operands, result).run();
 }
@@ -138,15 +135,22 @@ void copy_strided(const Array& from, Array& to) {
     while (int64_t{1} << log < array.element_size()) ++log;
     return Array(kBySize[log], array.layout(), array.buffer());
   };
+  if (to.element_count() == 0) return;
   Array target = bits(to);
   const Array source = bits(from);
+  if (!from.is_on_host()) {
+    const Layout* both[] = {&from.layout(), &to.layout()};
+    if (copy_transposed(cuda_device(to.device().index), loops_of(both), to.element_size(),
+                        address_of(from), address_of(to))) {
+      return;
+    }
+  }
   run_pointwise(convert_primitive(), {&source, 1}, target);
 }
 
 void run_elementwise_call(KernelCall& call, const void*) {
   if (!is_computed(call)) return run_on_host(call);
-  if (&call.primitive == &convert_primitive() &&
-      call.operands[0].dtype() == call.types[0].dtype) {
+  if (&call.primitive == &convert_primitive() && call.operands[0].dtype() == call.types[0].dtype) {
     call.results[0] = call.operands[0];
     return;
   }
@@ -159,8 +163,8 @@ void run_iota(KernelCall& call, const void*) {
   if (result.element_count() == 0) return;
   const LoopDimension loop{result.element_count(), {1}};
   const NestPattern pattern({&loop, 1});
-  const NestKernel& kernel = eager_kernel(
-      fmt::format("iota:{}", name_of(result.dtype())), [&]() -> NestKernel {
+  const NestKernel& kernel =
+      eager_kernel(fmt::format("iota:{}", name_of(result.dtype())), [&]() -> NestKernel {
         Nest nest;
         nest.columns = pattern.columns();
         nest.values.push_back({.kind = NestValue::Kind::index,

@@ -59,9 +59,10 @@ class ColumnsText {
     text_.line("__shared__ c128 joins[{}];", kBlockThreads / 32);
     declare_part(text_);
     declare_totals(text_);
-    text_.open("for (Index column = (column_block * {0} + lane) * kVector; column < columns; "
-               "column += (Index)column_blocks * {0} * kVector) {{",
-               lanes_);
+    text_.open(
+        "for (Index column = (column_block * {0} + lane) * kVector; column < columns; "
+        "column += (Index)column_blocks * {0} * kVector) {{",
+        lanes_);
     print_columns();
     text_.close();
     print_totals();
@@ -96,9 +97,10 @@ class ColumnsText {
     text_.close();
     each(ResultKind::accumulated, [&](uint32_t r) {
       text_.line("for (int e = 0; e < kVector; ++e)");
-      text_.line("  if (column + e < columns) q{0}[((group * (Index)part_count + part) * {1} + "
-                 "of_block) * columns + column + e] = t{0}[e];",
-                 r, kBlockThreads / lanes_);
+      text_.line(
+          "  if (column + e < columns) q{0}[((group * (Index)part_count + part) * {1} + "
+          "of_block) * columns + column + e] = t{0}[e];",
+          r, kBlockThreads / lanes_);
     });
   }
 
@@ -116,9 +118,8 @@ class ColumnsText {
     each(ResultKind::accumulated, [&](uint32_t r) {
       text_.line("t{0}[e] = {1}::of(t{0}[e], v{2});", r, reduction(r), value(r));
     });
-    each(ResultKind::accumulated_whole, [&](uint32_t r) {
-      text_.line("t{0} = {1}::of(t{0}, v{2});", r, reduction(r), value(r));
-    });
+    each(ResultKind::accumulated_whole,
+         [&](uint32_t r) { text_.line("t{0} = {1}::of(t{0}, v{2});", r, reduction(r), value(r)); });
     for (const uint32_t r : stored_) text_.element(r, "");
     text_.close();
     text_.store(stored_, "");
@@ -171,8 +172,9 @@ std::string both_text(const PlannedNest& planned, const TextVariant& variant,
   declare_totals(text);
   for (size_t r = 0; r < nest.results.size(); ++r) {
     if (!is_by_column(planned, r)) continue;
-    text.line("for (Index column = (Index)lane * kVector; column < columns; column += {} * kVector)",
-              schedule.lanes);
+    text.line(
+        "for (Index column = (Index)lane * kVector; column < columns; column += {} * kVector)",
+        schedule.lanes);
     text.line("  for (int e = 0; e < kVector; ++e)");
     text.line("    if (column + e < columns) q{}[slot * columns + column + e] = {};", r,
               identity_text(nest.results[r].reduction, planned.value_dtype(r)));
@@ -215,7 +217,8 @@ std::string join_text(const PlannedNest& planned, bool has_wide_index, const std
   text.line("  x = {}::of(x, q[(group * (Index)parts + part) * width + column]);", reduction);
   text.line("const {} v{} = {};", type, nest.results[result].value,
             by_warps ? fmt::format("join_warp<{}>(x)", reduction) : "x");
-  text.line("if (lane == 0) r{}[{}] = {};", result, text.place(nest.results[result].place, "column"),
+  text.line("if (lane == 0) r{}[{}] = {};", result,
+            text.place(nest.results[result].place, "column"),
             text.written(static_cast<uint32_t>(result)));
   text.close();
   return text.take();

@@ -12,8 +12,8 @@ using compile::NestValue;
 namespace {
 
 constexpr int64_t kVectorBytes = 16;
-// Of the greatest 32-bit number, some is left for the last block.
-constexpr int64_t kFar = (int64_t{1} << 31) - (int64_t{1} << 20);
+// Loops step over the end by at most as much as there is: half of the 32-bit numbers are left.
+constexpr int64_t kFar = int64_t{1} << 30;
 
 template <class Visit>
 void each_port(const PlannedNest& planned, const Visit& visit) {
@@ -51,12 +51,23 @@ int64_t BoundNest::product(std::span<const Dim> dims) const {
   return count;
 }
 
+int64_t BoundNest::extent(const Affine& place) const {
+  int64_t last = number(place.offset);
+  for (size_t k = 0; k < place.strides.size(); ++k) {
+    last += number(place.strides[k]) * std::max<int64_t>(extent_of(k) - 1, 0);
+  }
+  return last + 1;
+}
+
+int64_t BoundNest::extent_of(size_t dimension) const {
+  const compile::Nest& nest = planned_.nest;
+  return number(dimension == nest.outer.size() ? nest.columns : nest.outer[dimension]);
+}
+
 bool BoundNest::reaches_far(const Affine& place) const {
   __int128 reach = std::abs(number(place.offset));
   for (size_t k = 0; k < place.strides.size(); ++k) {
-    const Dim extent =
-        k == planned_.nest.outer.size() ? planned_.nest.columns : planned_.nest.outer[k];
-    reach += static_cast<__int128>(std::abs(number(place.strides[k]))) * number(extent);
+    reach += static_cast<__int128>(std::abs(number(place.strides[k]))) * extent_of(k);
   }
   return reach >= kFar;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plait/cuda/inside/driver/driver.h"
-#include "plait/cuda/inside/nests/schedules.h"
+#include "plait/cuda/inside/nests/nest_schedules.h"
 
 namespace plait::cuda {
 
@@ -33,6 +33,9 @@ class BoundNest {
     return product(std::span(planned_.nest.outer).subspan(planned_.nest.grouped));
   }
 
+  // Elements from the first one of the memory to the last one of the place; for strides that are
+  // not negative.
+  int64_t extent(const compile::Affine& place) const;
   // True if indices and places may exceed 32 bits.
   bool needs_wide_index() const;
   // True if vectors of so many columns are aligned in all dense ports.
@@ -40,6 +43,7 @@ class BoundNest {
                   std::span<const Address> results) const;
 
  private:
+  int64_t extent_of(size_t dimension) const;
   bool reaches_far(const compile::Affine& place) const;
   bool is_aligned(const compile::Affine& place, Address address, int64_t element_size,
                   int vector) const;

@@ -1,4 +1,4 @@
-#include "plait/cuda/inside/nests/schedules.h"
+#include "plait/cuda/inside/nests/nest_schedules.h"
 
 namespace plait::cuda {
 namespace {
@@ -8,7 +8,9 @@ using compile::ResultKind;
 class FlatText {
  public:
   FlatText(const PlannedNest& planned, const TextVariant& variant)
-      : planned_(planned), text_(planned, variant), vectors_(variant.vector == 1 ? kFlatElements : kFlatVectors) {
+      : planned_(planned),
+        text_(planned, variant),
+        vectors_(variant.vector == 1 ? kFlatElements : kFlatVectors) {
     std::vector<uint32_t> roots;
     for (uint32_t r = 0; r < planned.nest.results.size(); ++r) {
       const bool once = planned.plan.result_kinds[r] == ResultKind::stored_once;

@@ -13,10 +13,10 @@ using compile::NestValue;
 
 namespace {
 
-constexpr int64_t kWarpColumns = 512;  // of a row that a warp computes, at most
-constexpr int64_t kPartBlocks = 1024;  // blocks among which accumulations are split
-constexpr int64_t kPartRows = 8;       // least rows of a thread
-constexpr int64_t kFewElements = 4096; // results of a join that warps compute
+constexpr int64_t kWarpColumns = 512;   // at most, of a row that a warp computes
+constexpr int64_t kPartBlocks = 1024;   // blocks among which accumulations are split
+constexpr int64_t kPartRows = 8;        // least rows of a thread
+constexpr int64_t kFewElements = 4096;  // results of a join that warps compute
 
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -133,7 +133,9 @@ class NestKernel::Run {
 
   void rows() {
     choose_lanes();
-    launch_with({quotient_up(nest_.rows(), schedule().rows())}, choose_kept());
+    const int64_t shared_bytes = choose_kept();
+    launch_with({quotient_up(nest_.rows(), schedule().rows())}, shared_bytes);
+    copy_back();
   }
 
   void columns() {
@@ -154,6 +156,7 @@ class NestKernel::Run {
     if (nest_.groups() == 0) return;
     split(nest_.groups(), schedule().rows());
     accumulate(schedule().rows(), choose_kept());
+    copy_back();
   }
 
  private:
@@ -165,7 +168,39 @@ class NestKernel::Run {
     const int64_t bytes = schedule().shared_bytes(planned_, nest_.columns());
     constexpr int64_t kOthers = 1024;  // for joining
     choice_.keeps = bytes <= device_.most_shared_bytes() - kOthers;
+    if (!choice_.keeps) separate_aliases();
     return choice_.keeps ? bytes : 0;
+  }
+
+  // Values that are computed again are loaded after the first store: results in place of parameters
+  // are made elsewhere.
+  void separate_aliases() {
+    for (size_t r = 0; r < results_.size(); ++r) {
+      const bool is_alias = std::ranges::any_of(parameters_, [&](const NestParameter& parameter) {
+        return parameter.element == nullptr && parameter.address == results_[r];
+      });
+      if (!is_alias) continue;
+      const int64_t bytes =
+          nest_.extent(planned_.nest.results[r].place) * size_of(planned_.results[r]);
+      const Copy copy{work_memory(bytes), results_[r], static_cast<size_t>(bytes)};
+      results_[r] = address_of(copy.memory);
+      move(results_[r], copy.target, copy.bytes);
+      copies_.push_back(copy);
+    }
+  }
+  void copy_back() const {
+    for (const Copy& copy : copies_) move(copy.target, address_of(copy.memory), copy.bytes);
+  }
+  void move(Address to, Address from, size_t bytes) const {
+    device_.enter();
+    check(driver().copy_on_device(to, from, bytes, device_.stream()), "cuMemcpyDtoDAsync");
+  }
+  static Address address_of(const Array& array) {
+    return reinterpret_cast<Address>(array.device_data());
+  }
+  Array work_memory(int64_t bytes) const {
+    const Device device(Device::Kind::cuda, static_cast<uint8_t>(device_.index()));
+    return Array::empty_on(device, DType::u8, {bytes});
   }
 
   bool has_results_by_column() const {
@@ -199,9 +234,8 @@ class NestKernel::Run {
       const int64_t width = is_by_column(planned_, r) ? nest_.columns() : 1;
       const int64_t count = groups * parts_of(r, slots) * width;
       if (count >= int64_t{1} << 30) choice_.variant.has_wide_index = true;
-      parts.push_back(Array::empty_on(Device(Device::Kind::cuda, static_cast<uint8_t>(device_.index())),
-                                      DType::u8, {count * value_size(planned_.value_dtype(r))}));
-      addresses.push_back(reinterpret_cast<Address>(parts.back().device_data()));
+      parts.push_back(work_memory(count * value_size(planned_.value_dtype(r))));
+      addresses.push_back(address_of(parts.back()));
     }
     std::vector<void*> more;
     for (Address& address : addresses) more.push_back(&address);
@@ -236,6 +270,13 @@ class NestKernel::Run {
                   arguments);
   }
 
+  // A result that is made in work memory, and copied to its place.
+  struct Copy {
+    Array memory;
+    Address target;
+    size_t bytes;
+  };
+
   const NestKernel& own_;
   const PlannedNest& planned_;
   CudaDevice& device_;
@@ -243,6 +284,7 @@ class NestKernel::Run {
   std::span<const int64_t> sizes_;
   std::span<const NestParameter> parameters_;
   std::vector<Address> results_;
+  std::vector<Copy> copies_;
   Choice choice_;
   int64_t part_count_ = 1, rows_of_part_ = 1, column_blocks_ = 1;
 };

@@ -18,17 +18,17 @@ namespace plait::cuda {
 class NestKernel {
  public:
   struct Options {
-    std::string name = "nest";          // in messages
-    std::vector<bool> by_value = {};    // parameters that are given as one element; none if empty
-    std::vector<DType> results = {};    // dtypes in memory; those of the values if empty
+    std::string name = "nest";        // in messages
+    std::vector<bool> by_value = {};  // parameters that are given as one element; none if empty
+    std::vector<DType> results = {};  // dtypes in memory; those of the values if empty
   };
   NestKernel(compile::Nest nest, Options options);
 
   // The symbolic sizes of the nest, in the order in which run() takes their values.
   std::span<const Dim> sizes() const { return planned_.sizes; }
-  // Accumulated results are written whole, with the nest's places. A result may alias a parameter if
-  // every load of that parameter is at the place of the store, and in no stage after it. Threads may
-  // call concurrently.
+  // Accumulated results are written whole, with the nest's places. A result may alias a parameter
+  // if every load of that parameter is at the place of the store, and in no stage after it. Threads
+  // may call concurrently.
   void run(CudaDevice& device, std::span<const int64_t> sizes,
            std::span<const NestParameter> parameters, std::span<const Address> results) const;
 
@@ -37,7 +37,7 @@ class NestKernel {
 
  private:
   enum class Schedule : uint8_t { flat, rows, columns, both };
-  // What is printed, as a number for the table of functions.
+  // All that a text depends on, beside the nest.
   struct Choice {
     TextVariant variant;
     int lanes = kBlockThreads;

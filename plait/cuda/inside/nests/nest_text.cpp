@@ -114,9 +114,8 @@ std::vector<uint32_t> NestText::values_of(std::span<const uint32_t> roots, uint3
 }
 
 bool NestText::guards_columns(const NestValue& value) const {
-  return std::ranges::any_of(value.domains, [&](const Domain& domain) {
-    return domain.dimension == nest().outer.size();
-  });
+  return std::ranges::any_of(
+      value.domains, [&](const Domain& domain) { return domain.dimension == nest().outer.size(); });
 }
 
 std::string NestText::domains_text(const NestValue& value, std::string_view column,
@@ -125,8 +124,8 @@ std::string NestText::domains_text(const NestValue& value, std::string_view colu
   for (const Domain& domain : value.domains) {
     if (!with_columns && domain.dimension == nest().outer.size()) continue;
     const std::string index = index_text(domain.dimension, column, suffix);
-    tests.push_back(fmt::format("{0} >= {1} && {0} < {2}", index, size(domain.low),
-                                size(domain.high)));
+    tests.push_back(
+        fmt::format("{0} >= {1} && {0} < {2}", index, size(domain.low), size(domain.high)));
   }
   return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
 }
@@ -150,8 +149,10 @@ void NestText::load(std::span<const uint32_t> values, std::string_view suffix) {
 void NestText::load_one(uint32_t v, std::string_view suffix) {
   const NestValue& value = nest().values[v];
   const std::string first = fmt::format("column{}", suffix), own = fmt::format("l{}{}", v, suffix);
-  const std::string fill = fmt::format("Memory<{}>::write({})", memory_type(value.dtype),
-                                       constant_text(value.dtype, value.number));
+  const std::string fill = value.domains.empty()
+                               ? ""
+                               : fmt::format("Memory<{}>::write({})", memory_type(value.dtype),
+                                             constant_text(value.dtype, value.number));
   if (is_dense(value.place) && !guards_columns(value)) {
     const std::string test = domains_text(value, first, suffix, false);
     const std::string text =
@@ -177,9 +178,9 @@ std::string NestText::row_load(const NestValue& value, std::string_view suffix) 
   const std::string element =
       fmt::format("read(p{}[{}])", value.parameter, place(value.place, "0", suffix));
   const std::string test = domains_text(value, "0", suffix, true);
-  return test.empty() ? element
-                      : fmt::format("{} ? {} : {}", test, element,
-                                    constant_text(value.dtype, value.number));
+  return test.empty()
+             ? element
+             : fmt::format("{} ? {} : {}", test, element, constant_text(value.dtype, value.number));
 }
 
 std::string NestText::value_text(uint32_t v, std::string_view column,
@@ -219,8 +220,7 @@ void NestText::column_values(std::span<const uint32_t> values, std::string_view 
                              uint32_t stage, bool has_buffers) {
   for (const uint32_t v : values) {
     const NestValue& value = nest().values[v];
-    const bool is_kept =
-        has_buffers && planned_.plan.buffers[v] && planned_.plan.home[v] < stage;
+    const bool is_kept = has_buffers && planned_.plan.buffers[v] && planned_.plan.home[v] < stage;
     const bool is_loaded = value.kind == Kind::load && !planned_.by_value[value.parameter];
     const std::string text = is_kept     ? fmt::format("k{}[c]", *planned_.plan.buffers[v])
                              : is_loaded ? fmt::format("read(l{}{}.at[e])", v, suffix)
@@ -236,9 +236,8 @@ std::string NestText::written(uint32_t result) const {
   const std::string value = fmt::format("v{}", nest().results[result].value);
   // A narrow float is rounded by the store itself.
   const bool is_same = value_type(from) == value_type(dtype);
-  return fmt::format(
-      "Memory<{0}>::write({1})", memory_type(dtype),
-      is_same ? value : fmt::format("convert<{}>({})", memory_type(dtype), value));
+  return fmt::format("Memory<{0}>::write({1})", memory_type(dtype),
+                     is_same ? value : fmt::format("convert<{}>({})", memory_type(dtype), value));
 }
 
 void NestText::declare_stores(std::span<const uint32_t> results) {
@@ -259,7 +258,8 @@ void NestText::store(std::span<const uint32_t> results, std::string_view suffix)
   for (const uint32_t r : results) {
     const Affine& where = nest().results[r].place;
     if (!is_dense(where)) continue;
-    line("store_vector<kAligned>(w{0}, r{0} + ({1}), columns - {2});", r, place(where, first, suffix), first);
+    line("store_vector<kAligned>(w{0}, r{0} + ({1}), columns - {2});", r,
+         place(where, first, suffix), first);
   }
 }
 

@@ -1,9 +1,9 @@
-// What the schedules' texts (schedules.h) have in common: the parameters of a kernel, the indices of
-// a row, the values at its columns.
+// Building blocks of the schedules' texts (nest_schedules.h): the parameters of a kernel, the indices
+// of a row, the values at its columns.
 //
 // In the text, p0, p1, … are parameters, r0, … results, s0, … sizes, i0, … the indices of the outer
-// loops, `column` the first one of a vector of kVector columns, c the column of its element e, v0, …
-// values.
+// loops, `column` the first one of a vector of kVector columns, c the column of its element e, v0,
+// … values.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ namespace plait::cuda {
 struct PlannedNest {
   compile::Nest nest;
   compile::NestPlan plan;
-  std::vector<Dim> sizes;            // the symbolic ones, each an argument
-  std::vector<bool> by_value;        // by parameter
-  std::vector<DType> results;        // dtypes in memory
+  std::vector<Dim> sizes;      // the symbolic ones, each an argument
+  std::vector<bool> by_value;  // by parameter
+  std::vector<DType> results;  // dtypes in memory
 
   bool is_accumulated(size_t result) const {
     return nest.results[result].reduction != ir::Reduction::none;
@@ -35,7 +35,7 @@ struct PlannedNest {
   DType value_dtype(size_t result) const { return nest.values[nest.results[result].value].dtype; }
 };
 
-// What is chosen when sizes and addresses are known.
+// Choices that depend on sizes and addresses.
 struct TextVariant {
   bool has_wide_index = false;  // 64 bits
   bool is_aligned = false;      // vectors of the dense ports are
@@ -90,8 +90,8 @@ class NestText {
   // Values without columns of a stage, as constants.
   void row_values(uint32_t stage, std::string_view suffix = "");
   // Values of element e of the vector, at the column c.
-  void column_values(std::span<const uint32_t> values, std::string_view suffix,
-                     uint32_t stage = 0, bool has_buffers = false);
+  void column_values(std::span<const uint32_t> values, std::string_view suffix, uint32_t stage = 0,
+                     bool has_buffers = false);
   // For a dense result: "w0.at[e] = …", to be stored by store(). Otherwise it is stored here.
   void element(uint32_t result, std::string_view suffix);
   void declare_stores(std::span<const uint32_t> results);

@@ -21,8 +21,9 @@ constexpr unsigned kReals = kIntegers | kFloats, kOrdered = kBool | kReals;
 constexpr unsigned kEveryNumber = kReals | kComplexes, kAll = 31;
 
 struct Operation {
-  unsigned kinds;  // of the last operand
+  unsigned kinds;  // by the last operand
   bool is_costly = false;
+  bool needs_dtype = false;  // as a template argument
 };
 
 using Operations = std::unordered_map<std::string_view, Operation>;
@@ -73,7 +74,7 @@ const Operations& operations() {
       {"imag", {kComplexes}},
       {"make_complex", {kFloats}},
       {"copysign", {kFloats}},
-      {"nextafter", {kFloats}},
+      {"nextafter", {kFloats, false, true}},
       {"floor", {kFloats}},
       {"ceil", {kFloats}},
       {"trunc", {kFloats}},
@@ -85,11 +86,12 @@ const Operations& operations() {
 }
 
 constexpr std::string_view kFunctionsOfFloats[] = {
-    "sqrt",  "rsqrt", "exp",   "exp2",  "expm1",   "log",       "log2",       "log10", "log1p",
-    "sin",   "cos",   "tan",   "asin",  "acos",    "atan",      "sinh",       "cosh",  "tanh",
-    "asinh", "acosh", "atanh", "erf",   "erfc",    "erfinv",    "erfcx",      "cbrt",  "lgamma",
-    "atan2", "hypot", "entr",  "ndtr",  "sigmoid", "logaddexp", "logaddexp2", "ndtri", "digamma",
-    "log_ndtr", "log1mexp"};
+    "sqrt",      "rsqrt",      "exp",    "exp2",     "expm1",    "log",      "log2", "log10",
+    "log1p",     "sin",        "cos",    "tan",      "asin",     "acos",     "atan", "sinh",
+    "cosh",      "tanh",       "asinh",  "acosh",    "atanh",    "erf",      "erfc", "erfinv",
+    "erfcx",     "cbrt",       "lgamma", "atan2",    "hypot",    "entr",     "ndtr", "sigmoid",
+    "logaddexp", "logaddexp2", "ndtri",  "digamma",  "log_ndtr", "log1mexp", "i0",   "i0e",
+    "i1",        "i1e",        "zeta",   "polygamma"};
 
 Operation operation_of(std::string_view name) {
   const auto found = operations().find(name);
@@ -130,10 +132,7 @@ bool computes(const ir::Primitive& primitive, std::span<const DType> operands, D
   if (&primitive == &convert_primitive()) {
     return is_key(operands[0]) == is_key(result);
   }
-  if (primitive.name == "make_complex") {
-    return operands[0] == DType::f32 || operands[0] == DType::f64;
-  }
-  return primitive.elementwise != ir::Elementwise::no && !operands.empty() &&
+  return !operands.empty() && primitive.takes.contains(operands.back()) &&
          (operation_of(primitive.name).kinds & kind_bit(operands.back())) != 0;
 }
 
@@ -146,9 +145,7 @@ std::string_view value_type(DType dtype) {
 }
 int64_t value_size(DType dtype) { return is_narrow(dtype) ? 4 : size_of(dtype); }
 
-std::string_view memory_type(DType dtype) {
-  return is_boolean(dtype) ? "boolean" : name_of(dtype);
-}
+std::string_view memory_type(DType dtype) { return is_boolean(dtype) ? "boolean" : name_of(dtype); }
 
 std::string constant_text(DType dtype, const Element& element) {
   std::byte bytes[16] = {};
@@ -162,7 +159,8 @@ std::string constant_text(DType dtype, const Element& element) {
     case DType::boolean: return bytes[0] == std::byte{0} ? "false" : "true";
     case DType::f32: return single_text(bytes);
     case DType::f64: return double_text(bytes);
-    case DType::c64: return fmt::format("c64{{{}, {}}}", single_text(bytes), single_text(bytes + 4));
+    case DType::c64:
+      return fmt::format("c64{{{}, {}}}", single_text(bytes), single_text(bytes + 4));
     case DType::c128:
       return fmt::format("c128{{{}, {}}}", double_text(bytes), double_text(bytes + 8));
     default: return fmt::format("({}){:#x}ull", name_of(dtype), as<uint64_t>(bytes));
@@ -177,7 +175,7 @@ std::string operation_text(const ir::Primitive& primitive, DType result,
     return fmt::format("convert<{}>({})", memory_type(result), operands[0]);
   }
   const std::string dtype =
-      primitive.name == "nextafter" ? fmt::format("<{}>", memory_type(result)) : "";
+      operation_of(primitive.name).needs_dtype ? fmt::format("<{}>", memory_type(result)) : "";
   return fmt::format("op::{}{}({})", primitive.name, dtype, fmt::join(operands, ", "));
 }
 
@@ -204,8 +202,8 @@ std::string identity_text(ir::Reduction reduction, DType dtype) {
       return constant_text(held, Element::of(is_least ? -kInfinity : kInfinity));
     }
     const IntegerLimits limits = integer_limits(dtype);
-    return constant_text(dtype, is_least ? Element::of_signed(limits.min)
-                                         : Element::of_unsigned(limits.max));
+    return constant_text(
+        dtype, is_least ? Element::of_signed(limits.min) : Element::of_unsigned(limits.max));
   }
   const bool is_one = reduction == ir::Reduction::product || reduction == ir::Reduction::all;
   return constant_text(dtype, Element::of(is_one));

@@ -17,7 +17,7 @@ bool computes(const ir::Primitive& primitive, std::span<const DType> operands, D
 // True if it takes much longer than an addition.
 bool is_costly_operation(std::string_view operation, DType dtype);
 
-// What is computed with: "f32" for f16, "bool" for bool.
+// The type in which numbers are computed: "f32" for f16, "bool" for bool.
 std::string_view value_type(DType dtype);
 int64_t value_size(DType dtype);
 // Elements in memory: "f16", "boolean".

@@ -79,8 +79,9 @@ void StageText::print_stage(uint32_t stage) {
   }
   if (roots.empty()) return;
   const std::vector<uint32_t> values = text_.values_of(roots, stage, schedule_.keeps);
-  text_.open("for (Index column = (Index)lane * kVector; column < columns; column += {} * kVector) {{",
-             schedule_.lanes);
+  text_.open(
+      "for (Index column = (Index)lane * kVector; column < columns; column += {} * kVector) {{",
+      schedule_.lanes);
   std::vector<uint32_t> loaded;
   for (const uint32_t v : values) {
     const bool is_kept =

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "plait/cuda/inside/nests/schedules.h"
+#include "plait/cuda/inside/nests/nest_schedules.h"
 
 namespace plait::cuda {
 

@@ -22,7 +22,7 @@ struct RowSchedule {
   int lanes = 32;
   bool keeps = true;
 
-  int rows() const { return kBlockThreads / lanes; }  // of a block
+  int rows() const { return kBlockThreads / lanes; }  // that a block computes
   // Shared memory for kept values.
   int64_t shared_bytes(const PlannedNest& planned, int64_t columns) const;
 };
