@@ -110,8 +110,8 @@ TEST(Settings, OfEveryRoomAreListed) {
     if (state.name != "cache") names += state.name + " ";  // only where code is generated
   }
   EXPECT_EQ(names,
-            "arena cpu cuda default_device detect_anomaly device_memory_limit dump log "
-            "memory_limit passes "
+            "arena cpu cublaslt cuda default_device detect_anomaly device_memory_limit dump "
+            "float32_matmul_precision log memory_limit nvrtc passes "
             "reproducible spin_microseconds threads verify ");
 }
 

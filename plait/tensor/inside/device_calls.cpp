@@ -66,13 +66,23 @@ Device device_of_call(const ir::Primitive& primitive, std::span<const Array> ope
   return first->device();
 }
 
+namespace {
+
+bool gives_keys(const KernelCall& call) {  // keys are on the host
+  return std::ranges::any_of(call.types,
+                             [](const ArrayType& type) { return type.dtype == DType::key; });
+}
+
+}  // namespace
+
 void run_on_device(KernelCall& call) {
-  const auto is_key = [](const ArrayType& type) { return type.dtype == DType::key; };
-  if (!std::ranges::any_of(call.types, is_key)) {  // keys are on the host
-    const Kernel* const kernel = find_device_kernel(call.primitive, call.device.kind);
-    if (kernel != nullptr) return run_kernel(*kernel, call);
-    count_host_call(call);
-  }
+  const Kernel* const kernel = find_device_kernel(call.primitive, call.device.kind);
+  if (kernel == nullptr || gives_keys(call)) return run_on_host(call);
+  run_kernel(*kernel, call);
+}
+
+void run_on_host(KernelCall& call) {
+  if (!gives_keys(call)) count_host_call(call);
   std::vector<Array> operands;
   operands.reserve(call.operands.size());
   for (const Array& operand : call.operands) {

@@ -27,8 +27,15 @@ inline bool is_host_call(std::span<const Array> operands) {
   return has_arrays;
 }
 
-// Runs the kernel of call.device; if it has none, that of the host on copies of the operands.
+// Runs the kernel of call.device; if it has none, run_on_host.
 void run_on_device(KernelCall& call);
+// Runs the kernel of the host on copies of the operands, for a kernel of a device that does not
+// support this call. Counted and logged.
+void run_on_host(KernelCall& call);
+
+// Runs the kernel of the host on copies of the operands; counted. For kernels of devices that lack
+// a dtype.
+void run_on_host(KernelCall& call);
 
 // How often the host has computed an operation for a device, since the process started.
 struct HostCalls {

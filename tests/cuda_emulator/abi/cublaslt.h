@@ -22,6 +22,7 @@ enum cublasStatus_t : int {
 
 constexpr int CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14, CUDA_R_8F_E4M3 = 28,
               CUDA_R_8F_E5M2 = 29;
+constexpr int CUDA_C_32F = 4, CUDA_C_64F = 5;
 constexpr int CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_PEDANTIC = 69,
               CUBLAS_COMPUTE_32F_FAST_TF32 = 77;
 constexpr int CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_64F_PEDANTIC = 71;

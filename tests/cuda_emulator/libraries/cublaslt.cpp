@@ -157,8 +157,14 @@ void read_scalars(Matmul& matmul, const void* alpha, const void* beta) {
     return;
   }
   const auto type = static_cast<uint32_t>(matmul.description.scale_type);
-  matmul.alpha = loaded_number(static_cast<const char*>(alpha), type);
-  matmul.beta = loaded_number(static_cast<const char*>(beta), type);
+  const auto* const alpha_bytes = static_cast<const char*>(alpha);
+  const auto* const beta_bytes = static_cast<const char*>(beta);
+  const uint32_t part = type == CUDA_C_32F ? CUDA_R_32F : type == CUDA_C_64F ? CUDA_R_64F : type;
+  matmul.alpha = loaded_number(alpha_bytes, part);
+  matmul.beta = loaded_number(beta_bytes, part);
+  if (!is_complex(type)) return;
+  matmul.imaginary_alpha = loaded_number(alpha_bytes + bytes_of_type(part), part);
+  matmul.imaginary_beta = loaded_number(beta_bytes + bytes_of_type(part), part);
 }
 
 // The checks of a call, and its place in the stream.

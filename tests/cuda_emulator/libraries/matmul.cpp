@@ -16,25 +16,6 @@ namespace {
 constexpr const char* kUser = "cublasLtMatmul";
 constexpr CUresult kBad = CUDA_ERROR_ILLEGAL_ADDRESS;
 
-// The bytes that a product reads or writes; throws the result with which the work ends.
-char* bytes_at(uint64_t address, size_t bytes, bool reads) {
-  char* const found = reachable_bytes(address, bytes, kUser);
-  if (!found) throw Failure{kBad};
-  if (reads && !are_written(address, bytes)) {
-    const int device = device_with(address);
-    note_finding(std::string(kUser) + ": unwritten: it reads " + std::to_string(bytes) +
-                 " bytes from " + (device >= 0 ? memory_of(device).place(address) : "a global") +
-                 ", which were not all written");
-    throw Failure{CUDA_ERROR_LAUNCH_FAILED};
-  }
-  return found;
-}
-
-uint64_t line_address(const MatrixLayout& layout, uint64_t matrix, int64_t batch, int64_t line) {
-  return matrix + static_cast<uint64_t>(batch * layout.batch_stride + line * layout.leading) *
-                      layout.element_bytes();
-}
-
 // Numbers as the device multiplies them: those of TF32 have ten bits of mantissa.
 float rounded_to_tf32(float value) {
   uint32_t bits;
@@ -59,7 +40,7 @@ std::vector<T> dense(const Matmul& matmul, int which, int64_t batch) {
   for (int64_t line = 0; line < layout.lines(); ++line) {
     const size_t bytes = static_cast<size_t>(layout.line_length()) * layout.element_bytes();
     const char* from =
-        bytes_at(line_address(layout, matmul.matrices[which], batch, line), bytes, true);
+        product_bytes(line_address(layout, matmul.matrices[which], batch, line), bytes, true);
     for (int64_t k = 0; k < layout.line_length(); ++k, from += layout.element_bytes()) {
       const int64_t row = layout.order ? line : k, column = layout.order ? k : line;
       const auto value = static_cast<T>(loaded_number(from, layout.type));
@@ -97,7 +78,7 @@ double gelu_slope(double x) {
 
 std::vector<double> vector_at(uint64_t address, uint32_t type, int64_t count) {
   const size_t each = bytes_of_type(type);
-  const char* const from = bytes_at(address, static_cast<size_t>(count) * each, true);
+  const char* const from = product_bytes(address, static_cast<size_t>(count) * each, true);
   std::vector<double> values(static_cast<size_t>(count));
   for (size_t k = 0; k < values.size(); ++k) values[k] = loaded_number(from + k * each, type);
   return values;
@@ -105,7 +86,7 @@ std::vector<double> vector_at(uint64_t address, uint32_t type, int64_t count) {
 
 void store_vector(uint64_t address, uint32_t type, const std::vector<double>& values) {
   const size_t each = bytes_of_type(type);
-  char* const to = bytes_at(address, values.size() * each, false);
+  char* const to = product_bytes(address, values.size() * each, false);
   for (size_t k = 0; k < values.size(); ++k) store_number(to + k * each, type, values[k]);
   note_written(address, values.size() * each);
 }
@@ -237,17 +218,37 @@ class BatchProduct {
 
 void scribble(const Matmul& matmul) {
   if (!matmul.workspace_bytes) return;
-  std::memset(bytes_at(matmul.workspace, matmul.workspace_bytes, false), kPoisonByte,
+  std::memset(product_bytes(matmul.workspace, matmul.workspace_bytes, false), kPoisonByte,
               matmul.workspace_bytes);
 }
 
 }  // namespace
 
+char* product_bytes(uint64_t address, size_t bytes, bool reads) {
+  char* const found = reachable_bytes(address, bytes, kUser);
+  if (!found) throw Failure{kBad};
+  if (reads && !are_written(address, bytes)) {
+    const int device = device_with(address);
+    note_finding(std::string(kUser) + ": unwritten: it reads " + std::to_string(bytes) +
+                 " bytes from " + (device >= 0 ? memory_of(device).place(address) : "a global") +
+                 ", which were not all written");
+    throw Failure{CUDA_ERROR_LAUNCH_FAILED};
+  }
+  return found;
+}
+
+uint64_t line_address(const MatrixLayout& layout, uint64_t matrix, int64_t batch, int64_t line) {
+  return matrix + static_cast<uint64_t>(batch * layout.batch_stride + line * layout.leading) *
+                      layout.element_bytes();
+}
+
 CUresult run_matmul(const Matmul& matmul) {
   try {
     scribble(matmul);
     for (int64_t batch = 0; batch < matmul.layouts[3].batches; ++batch) {
-      if (matmul.description.scale_type == CUDA_R_64F) {
+      if (is_complex(matmul.layouts[3].type)) {
+        run_complex_product(matmul, batch);
+      } else if (matmul.description.scale_type == CUDA_R_64F) {
         BatchProduct<double>(matmul, batch).run();
       } else {
         BatchProduct<float>(matmul, batch).run();

@@ -49,9 +49,10 @@ struct MatmulPreference {
 
 struct Matmul {
   MatmulDescription description;
-  MatrixLayout layouts[4];                       // for A, B, C and D
-  uint64_t matrices[4] = {};                     // their addresses
-  double alpha = 1, beta = 0;                    // where they are given on the host
+  MatrixLayout layouts[4];     // for A, B, C and D
+  uint64_t matrices[4] = {};   // their addresses
+  double alpha = 1, beta = 0;  // where they are given on the host
+  double imaginary_alpha = 0, imaginary_beta = 0;
   uint64_t alpha_address = 0, beta_address = 0;  // else
   uint64_t workspace = 0;
   size_t workspace_bytes = 0;
@@ -61,7 +62,7 @@ struct Matmul {
   int64_t k() const {
     return static_cast<int64_t>(description.transpose_a ? layouts[0].rows : layouts[0].columns);
   }
-  bool needs_c() const { return alpha_address || beta != 0; }
+  bool needs_c() const { return alpha_address || beta != 0 || imaginary_beta != 0; }
   uint32_t type_of_bias() const;
   uint32_t type_of_auxiliary() const {
     return description.auxiliary_type < 0 ? layouts[3].type
@@ -75,6 +76,7 @@ bool writes_bias(uint32_t epilogue);
 bool has_auxiliary(uint32_t epilogue);
 
 bool is_eight_bits(uint32_t type);
+bool is_complex(uint32_t type);
 
 // Checks the demands of the manual on layouts, types and epilogues; and of the pointers and the
 // algorithm of a call.
@@ -83,6 +85,13 @@ cublasStatus_t check_pointers(const Matmul& matmul, const uint32_t (&alignments)
 
 // Multiplies, as work of a stream.
 CUresult run_matmul(const Matmul& matmul);
+// The same for one pair of complex matrices. Throws the Failure with which the work ends.
+void run_complex_product(const Matmul& matmul, int64_t batch);
+
+// The bytes that a product reads or writes. Throws the Failure with which the work ends.
+char* product_bytes(uint64_t address, size_t bytes, bool reads);
+// The address of a column, or of a row of a matrix by rows.
+uint64_t line_address(const MatrixLayout& layout, uint64_t matrix, int64_t batch, int64_t line);
 
 // Numbers of a type.
 size_t bytes_of_type(uint32_t type);  // 0: not a type of matrices

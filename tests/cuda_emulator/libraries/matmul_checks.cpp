@@ -36,8 +36,14 @@ bool do_sizes_match(const Matmul& matmul) {
 bool are_types_supported(const Matmul& matmul) {
   const auto& [a, b, c, d] = matmul.layouts;
   const int compute = matmul.description.compute_type, scale = matmul.description.scale_type;
-  if (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC) {
-    return scale == CUDA_R_64F && is_of(a.type, {CUDA_R_64F}) && b.type == a.type &&
+  const bool is_double = compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC;
+  if (is_double || is_complex(a.type)) {
+    const bool known =
+        is_double ? is_of(a.type, {CUDA_R_64F, CUDA_C_64F})
+                  : is_of(a.type, {CUDA_C_32F}) &&
+                        (compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
+                         compute == CUBLAS_COMPUTE_32F_FAST_TF32);
+    return known && static_cast<uint32_t>(scale) == a.type && b.type == a.type &&
            c.type == a.type && d.type == a.type;
   }
   if (scale != CUDA_R_32F) return false;
@@ -81,7 +87,7 @@ bool is_epilogue_supported(const Matmul& matmul) {
       CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU,     CUBLASLT_EPILOGUE_DGELU_BGRAD,
       CUBLASLT_EPILOGUE_BGRADA,        CUBLASLT_EPILOGUE_BGRADB};
   if (std::find(std::begin(known), std::end(known), epilogue) == std::end(known)) return false;
-  if (asked.scale_type == CUDA_R_64F || matmul.layouts[3].order) return false;
+  if (asked.scale_type != CUDA_R_32F || matmul.layouts[3].order) return false;
   if (has_auxiliary(epilogue)) {
     return asked.auxiliary_leading >= matmul.m() && asked.auxiliary_leading % 8 == 0 &&
            asked.auxiliary_batch_stride % 8 == 0 &&
@@ -108,6 +114,8 @@ bool writes_bias(uint32_t epilogue) {
 
 bool has_auxiliary(uint32_t epilogue) { return epilogue & 128; }
 
+bool is_complex(uint32_t type) { return is_of(type, {CUDA_C_32F, CUDA_C_64F}); }
+
 bool is_eight_bits(uint32_t type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
 
 size_t MatrixLayout::element_bytes() const { return bytes_of_type(type); }
@@ -127,7 +135,8 @@ cublasStatus_t check_description(const Matmul& matmul) {
   }
   if (!are_layouts_sound(matmul) || !do_sizes_match(matmul)) return CUBLAS_STATUS_INVALID_VALUE;
   if (matmul.description.transpose_c) return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (matmul.description.pointer_mode > 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (matmul.description.pointer_mode > (is_complex(matmul.layouts[0].type) ? 0 : 1))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool supported = are_types_supported(matmul) && keeps_rules_of_eight_bits(matmul) &&
                          is_epilogue_supported(matmul);
   return supported ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;

@@ -83,6 +83,8 @@ const Format& format_of(uint32_t type) {
 
 size_t bytes_of_type(uint32_t type) {
   switch (static_cast<int>(type)) {
+    case CUDA_C_64F: return 16;
+    case CUDA_C_32F:
     case CUDA_R_64F: return 8;
     case CUDA_R_32F: return 4;
     case CUDA_R_16F:

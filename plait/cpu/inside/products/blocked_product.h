@@ -4,7 +4,7 @@
 #pragma once
 
 #include "plait/core/numbers/dtype.h"
-#include "plait/cpu/inside/products/matrix.h"
+#include "plait/ops/inside/products/matrix.h"
 
 namespace plait {
 

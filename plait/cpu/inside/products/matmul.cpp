@@ -8,7 +8,7 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
-#include "plait/cpu/inside/products/cpu_products.h"
+#include "plait/ops/inside/products/batched_products.h"
 #include "plait/cpu/inside/products/dot.h"
 #include "plait/cpu/inside/products/packed_products.h"
 #include "plait/cpu/inside/products/product_grid.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "plait/cpu/inside/libraries/library_product.h"
-#include "plait/cpu/inside/products/matrix.h"
+#include "plait/ops/inside/products/matrix.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {

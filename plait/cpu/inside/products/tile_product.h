@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "plait/core/numbers/dtype.h"
-#include "plait/cpu/inside/products/matrix.h"
+#include "plait/ops/inside/products/matrix.h"
 #include "plait/tensor/memory/buffer.h"
 
 namespace plait {

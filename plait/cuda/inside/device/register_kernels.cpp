@@ -1,7 +1,69 @@
 #include "plait/cuda/inside/device/register_kernels.h"
 
-namespace plait::cuda {
+#include <array>
 
-void register_kernels() {}
+#include "plait/cuda/inside/elementwise/pointwise.h"
+#include "plait/cuda/inside/nests/operations.h"
+#include "plait/cuda/inside/products/register_products.h"
+#include "plait/cuda/inside/reductions/device_reduce.h"
+#include "plait/cuda/inside/reductions/row_operations.h"
+#include "plait/ops/inside/primitives.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait::cuda {
+namespace {
+
+void register_for_cuda(const ir::Primitive& primitive, void (*run)(KernelCall&, const void*),
+                       const void* data = nullptr) {
+  register_kernel(primitive, {.run = run, .data = data}, Device::Kind::cuda);
+}
+
+// True if the device computes the primitive for any dtype.
+bool has_operation(const ir::Primitive& primitive) {
+  for (const DTypeInfo& info : kDTypes) {
+    const std::array operands = {info.dtype};
+    if (primitive.takes.contains(info.dtype) && computes(primitive, operands, info.dtype)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void register_elementwise() {
+  for (const ir::Primitive* primitive : ir::primitives()) {
+    const bool has_own = find_device_kernel(*primitive, Device::Kind::cuda) != nullptr;
+    if (!has_own && has_operation(*primitive)) {
+      register_for_cuda(*primitive, run_elementwise_call);
+    }
+  }
+  register_for_cuda(iota_primitive(), run_iota);
+}
+
+struct NamedReduction {
+  const ir::Primitive& (*primitive)();
+  DeviceReduction how;
+};
+constexpr NamedReduction kReductions[] = {
+    {reduce_sum_primitive, {ir::Reduction::sum}},
+    {reduce_squares_primitive, {ir::Reduction::sum, true}},
+    {reduce_product_primitive, {ir::Reduction::product}},
+    {reduce_maximum_primitive, {ir::Reduction::maximum}},
+    {reduce_minimum_primitive, {ir::Reduction::minimum}},
+    {reduce_all_primitive, {ir::Reduction::all}},
+    {reduce_any_primitive, {ir::Reduction::any}},
+};
+
+}  // namespace
+
+void register_kernels() {
+  register_elementwise();
+  for (const auto& [primitive, how] : kReductions) {
+    register_for_cuda(primitive(), run_reduction, &how);
+  }
+  register_for_cuda(softmax_primitive(), run_softmax_rows);
+  register_for_cuda(log_softmax_primitive(), run_softmax_rows);
+  register_for_cuda(standardize_primitive(), run_standardize_rows);
+  register_product_kernels();
+}
 
 }  // namespace plait::cuda

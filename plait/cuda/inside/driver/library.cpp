@@ -40,7 +40,7 @@ Path called_program() {
   return first.find('/') == std::string::npos ? Path() : Path(first);
 }
 
-// Below which `lib/python3.…/site-packages` may be.
+// Folders that may have `lib/python3.…/site-packages`.
 Paths prefixes() {
   std::error_code ignored;
   Paths found = {
@@ -77,7 +77,7 @@ Paths toolkit_folders() {
 }
 
 Paths pip_folders(const LibraryNames& names) {
-  Paths packages = {own_file().parent_path().parent_path()};  // of …/site-packages/plait/_core.so
+  Paths packages = {own_file().parent_path().parent_path()};  // beside plait/_core.so
   Paths found;
   for (const Path& prefix : prefixes()) {
     for (Path& folder : site_packages(prefix)) packages.push_back(std::move(folder));
@@ -87,7 +87,7 @@ Paths pip_folders(const LibraryNames& names) {
       found.push_back(each / "nvidia" / folder / "lib");
     }
   }
-  for (const Path& prefix : prefixes()) found.push_back(prefix / "lib");  // of conda's packages
+  for (const Path& prefix : prefixes()) found.push_back(prefix / "lib");  // conda's packages
   return found;
 }
 
@@ -133,7 +133,7 @@ Library Library::open(const LibraryNames& names, const std::string& chosen) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) continue;
     if (void* const handle = opened(path)) return kept(handle, path);
-    why = dlerror();  // of a library that is there, which says more
+    why = dlerror();  // says more, since the library is there
   }
   throw missing(names, why);
 }

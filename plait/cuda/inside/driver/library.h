@@ -11,7 +11,7 @@ struct LibraryNames {
   std::string_view title;                 // "cuBLASLt"
   std::vector<std::string_view> files;    // "libcublasLt.so.12"; the first one that is found
   std::string_view function;              // one that it exports: "cublasLtCreate"
-  std::vector<std::string_view> folders;  // of pip's packages, below site-packages/nvidia: "cublas"
+  std::vector<std::string_view> folders;  // pip's, below site-packages/nvidia: "cublas"
   std::string_view package;               // "nvidia-cublas-cu12"
   std::string_view setting;               // the setting that names another library
 };

@@ -1,4 +1,4 @@
-#include "plait/cpu/inside/products/cpu_products.h"
+#include "plait/ops/inside/products/batched_products.h"
 
 namespace plait {
 namespace {
@@ -58,8 +58,8 @@ Sizes sizes_of_product(const Layout& a, const Layout& b) {
 
 Products products_of(const Array& a, const Array& b, const Layout& out, std::byte* out_data) {
   Products products{.dtype = a.dtype()};
-  products.a = matrix_of(a.data(), a.layout());
-  products.b = matrix_of(b.data(), b.layout());
+  products.a = matrix_of<const std::byte>(a.device_data(), a.layout());
+  products.b = matrix_of<const std::byte>(b.device_data(), b.layout());
   products.out = matrix_of(out_data, out);
   products.rows = products.a.rows;
   products.columns = products.b.columns;

@@ -1,7 +1,7 @@
 // The matrix products of one call, one per element of the batch.
 #pragma once
 
-#include "plait/cpu/inside/products/matrix.h"
+#include "plait/ops/inside/products/matrix.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {
@@ -59,8 +59,8 @@ struct Products {
 // The operands must match.
 Sizes sizes_of_product(const Layout& a, const Layout& b);
 
-// Operands and result must match, as in matmul.h; the result is at `out_data` with the layout
-// `out`.
+// Operands and result must match: one rank and dtype, or batch dimensions that are broadcast; the
+// result is at `out_data` with the layout `out`. The addresses are those of the arrays' device.
 Products products_of(const Array& a, const Array& b, const Layout& out, std::byte* out_data);
 
 // True if the library can read the matrix without a copy: one stride is 1, and rows or columns do

@@ -1,0 +1,21 @@
+// Products of arrays on a CUDA device.
+#pragma once
+
+#include "plait/cuda/inside/device/cuda_device.h"
+#include "plait/tensor/memory/array.h"
+
+namespace plait::cuda {
+
+// True for all numbers.
+bool has_device_product(DType dtype);
+
+// out[b…, i, j] = Σ_k a[b…, i, k] · b[b…, k, j] for any layouts; batch dimensions are broadcast.
+// All three are on the device, and of one dtype that has a product. With k = 0 the sums are 0.
+// `out` does not overlap the others. Integers wrap; narrow floats are accumulated in f32 and
+// rounded once. Equal calls give equal bits.
+void multiply(CudaDevice& device, const Array& a, const Array& b, Array& out);
+
+// `out` is on the device.
+void fill_with_zeros(const CudaDevice& device, Array& out);
+
+}  // namespace plait::cuda
