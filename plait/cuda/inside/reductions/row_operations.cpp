@@ -7,6 +7,8 @@
 #include "plait/compile/inside/nests/region.h"
 #include "plait/core/error.h"
 #include "plait/cuda/inside/elementwise/eager_nest.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/neural/softmax.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/tracing/trace.h"
@@ -25,18 +27,48 @@ const Dim& columns_symbol() {
 
 Address address_of(const Array& array) { return reinterpret_cast<Address>(array.device_data()); }
 
-// The nest of a whole function. Its results may be views of what is computed that only drop
-// dimensions of size 1.
+// The size that a value of rank 0 is the conversion of.
+Dim size_of_value(const ir::Function& function, ir::ValueId value) {
+  const auto converted = function.definition(value);
+  const auto size = converted && &converted->primitive() == &convert_primitive()
+                        ? function.definition(converted->operands()[0])
+                        : std::nullopt;
+  if (!size || size->primitive().structure != ir::Structure::size) {
+    throw CompileError("@{} reads other values than its parameter", function.name());
+  }
+  return size->attributes_as<ir::SizeAttributes>().value;
+}
+
+// Numbers of rank 0 are outside of the loops, which then read them: in the nest they are sizes.
+void take_sizes(const ir::Function& function, compile::RegionNest& made) {
+  compile::Nest& nest = made.nest;
+  for (compile::NestValue& value : nest.values) {
+    if (value.kind != compile::NestValue::Kind::load) continue;
+    const ir::ValueId read = made.parameters[value.parameter];
+    if (function.definition(read)) {
+      value = {.kind = compile::NestValue::Kind::size,
+               .dtype = value.dtype,
+               .size = size_of_value(function, read)};
+    }
+    value.parameter = 0;
+  }
+  nest.parameters = {function.type_of(ir::ValueId{0}).dtype()};
+}
+
+// The nest of a whole function of one parameter. Its results may be views of what is computed that
+// only drop dimensions of size 1.
 compile::Nest whole_nest(const ir::Function& function) {
   const compile::Roles roles(function);
   std::vector<uint32_t> members;
   for (const ir::Instruction instruction : function.instructions()) {
-    if (roles.is_computed(instruction)) members.push_back(instruction.index());
+    const bool is_number = instruction.result_types()[0].shape().rank() == 0;
+    if (roles.is_computed(instruction) && !is_number) members.push_back(instruction.index());
   }
   std::vector<ir::ValueId> results;
   for (const ir::ValueId result : function.results()) results.push_back(roles.seen_through(result));
   auto made = compile::nest_of(compile::Region{roles, members, results});
   if (!made) throw CompileError("@{} cannot be computed by one kernel", function.name());
+  take_sizes(function, *made);
   return std::move(made->nest);
 }
 
