@@ -1,0 +1,135 @@
+#include "plait/cuda/inside/random/cuda_random.h"
+
+#include <cmath>
+
+#include "plait/core/inside/sizes/integer_arithmetic.h"
+#include "plait/cuda/inside/kernels/launch.h"
+#include "plait/cuda/inside/random/philox_text.h"
+#include "plait/cuda/inside/random/random_text.h"
+#include "plait/ops/inside/random/random_primitives.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int64_t kMostThreadBlocks = 1 << 16;  // each thread then computes several blocks
+constexpr int64_t kBlockBytes = 16;
+
+// The result of a call: `each` elements for each key.
+class Draw {
+ public:
+  explicit Draw(KernelCall& call)
+      : device_(cuda_device(call.device.index)),
+        keys_(call.operands[0].contiguous()),
+        result_(call.new_result(0)) {
+    if (result_.element_count() == 0) return;
+    given_.first = keys_.elements<KeyBits>()[0];
+    if (keys_.element_count() > 1) {
+      const auto words = std::as_bytes(keys_.elements<KeyBits>());
+      const auto* numbers = reinterpret_cast<const uint64_t*>(words.data());
+      all_ = Array::of(std::span(numbers, words.size() / 8), {keys_.element_count(), 2})
+                 .on(call.device);
+      given_.all = reinterpret_cast<Address>(all_.device_data());
+    }
+    each_ = result_.element_count() / keys_.element_count();
+  }
+
+  int64_t each() const { return each_; }
+  // Calls the kernel with the keys, the result, and `per_key` threads for each key; then the rest.
+  template <class... Rest>
+  void launch_for(const KernelFunction& function, int64_t per_key, Rest... rest) const {
+    const int64_t total = per_key * keys_.element_count();
+    const int64_t blocks = std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks);
+    launch(device_, function, {blocks}, kThreads, 0, given_,
+           reinterpret_cast<Address>(result_.device_data()), rest..., total);
+  }
+  bool is_empty() const { return result_.element_count() == 0; }
+  CudaDevice& device() const { return device_; }
+  const RandomKeys& keys() const { return given_; }
+  Address result() const { return reinterpret_cast<Address>(result_.device_data()); }
+
+ private:
+  CudaDevice& device_;
+  Array keys_, all_;
+  Array& result_;
+  RandomKeys given_;
+  int64_t each_ = 0;
+};
+
+void run_bits(KernelCall& call, const void*) {
+  const int64_t size = size_of(call.types[0].dtype);
+  const Draw draw(call);
+  if (draw.is_empty()) return;
+  const int64_t bytes = draw.each() * size, blocks = quotient_up(bytes, kBlockBytes);
+  draw.launch_for(kernel(draw.device(), "random_bits", random_bits_text(size)), blocks, bytes,
+                  blocks);
+}
+
+void run_values(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<RandomValuesAttributes>();
+  const Draw draw(call);
+  if (draw.is_empty()) return;
+  const int64_t count = kBlockBytes / random_bytes(a.distribution, a.dtype);
+  const int64_t blocks = quotient_up(draw.each(), count);
+  draw.launch_for(
+      kernel(draw.device(), "random_values", random_values_text(a.distribution, a.dtype)), blocks,
+      draw.each(), blocks);
+}
+
+void run_integers(KernelCall& call, const void*) {
+  const auto count = static_cast<uint64_t>(integers_to_choose_from(call));
+  const Draw draw(call);
+  if (draw.is_empty()) return;
+  const int64_t blocks = quotient_up(draw.each(), int64_t{2});
+  const int64_t total = blocks * (call.results[0].element_count() / draw.each());
+  launch(draw.device(), kernel(draw.device(), "random_integers", random_integers_text()),
+         {std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks)}, kThreads, 0,
+         draw.keys(), draw.result(), draw.each(), blocks, total, count);
+}
+
+// As the kernel has it.
+struct TruncatedRange {
+  double low, high, rate;
+  int32_t way, is_mirrored;
+};
+
+// The same choices as on the CPU (ops/inside/random/random_rejection.cpp).
+TruncatedRange truncated_range(double low, double high) {
+  enum Way : int32_t { normal, uniform, exponential };
+  constexpr double kRootOfTwoPi = 2.5066282746310002;
+  const bool is_mirrored = high <= 0;
+  TruncatedRange range{is_mirrored ? -high : low, is_mirrored ? -low : high, 0, normal,
+                       is_mirrored ? 1 : 0};
+  range.rate = (range.low + std::hypot(range.low, 2.0)) / 2;
+  const double width = range.high - range.low;
+  if (range.low < 0) {
+    range.way = width > kRootOfTwoPi ? normal : uniform;
+  } else {
+    range.way = width * range.rate > 1 ? exponential : uniform;
+  }
+  return range;
+}
+
+void run_truncated(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<TruncatedNormalAttributes>();
+  const Draw draw(call);
+  if (draw.is_empty()) return;
+  const int64_t total = call.results[0].element_count();
+  launch(draw.device(), kernel(draw.device(), "truncated_normal", truncated_normal_text(a.dtype)),
+         {std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks)}, kThreads, 0,
+         draw.keys(), draw.result(), draw.each(), total, truncated_range(a.low, a.high));
+}
+
+}  // namespace
+
+void register_random_kernels() {
+  constexpr auto cuda = Device::Kind::cuda;
+  const RandomPrimitives& primitives = random_primitives();
+  register_kernel(primitives.bits, {run_bits}, cuda);
+  register_kernel(primitives.values, {run_values}, cuda);
+  register_kernel(primitives.integers, {run_integers}, cuda);
+  register_kernel(primitives.truncated_normal, {run_truncated}, cuda);
+}
+
+}  // namespace plait::cuda
