@@ -105,7 +105,7 @@ TEST_F(ObjectCache, RefusesTheFileOfAnotherKey) {
 TEST_F(ObjectCache, MayBeOff) {
   for (const char* value : {"off", ""}) {
     set_setting("cache", value);
-    EXPECT_EQ(cpu::object_cache_folder(), "");
+    EXPECT_EQ(cache_folder(), "");
     write_cached_object(kKey, sample(10));
     EXPECT_FALSE(read_cached_object(kKey));
   }
@@ -117,12 +117,12 @@ TEST_F(ObjectCache, LiesAmongTheUsersCachesUnlessToldOtherwise) {
   const char* home = std::getenv("HOME");
   const std::string home_before = home == nullptr ? "" : home;
   setenv("XDG_CACHE_HOME", "/somewhere", 1);
-  EXPECT_EQ(cpu::object_cache_folder(), "/somewhere/plait");
+  EXPECT_EQ(cache_folder(), "/somewhere/plait");
   unsetenv("XDG_CACHE_HOME");
   setenv("HOME", "/home/me", 1);
-  EXPECT_EQ(cpu::object_cache_folder(), "/home/me/.cache/plait");
+  EXPECT_EQ(cache_folder(), "/home/me/.cache/plait");
   unsetenv("HOME");
-  EXPECT_EQ(cpu::object_cache_folder(), "");
+  EXPECT_EQ(cache_folder(), "");
   if (home != nullptr) setenv("HOME", home_before.c_str(), 1);
 }
 
@@ -144,7 +144,7 @@ TEST_F(ObjectCache, KeepsWhatWasUsedLast) {
   for (int i = 0; i < 4; ++i) write_cached_object(key(i), sample(1000));
   for (int i = 0; i < 4; ++i) age(i, std::chrono::hours(10 - i));
   EXPECT_TRUE(read_cached_object(key(0)));  // makes the oldest entry the latest
-  cpu::trim_object_cache(2500);
+  trim_cache(2500);
   EXPECT_TRUE(read_cached_object(key(0)));
   EXPECT_FALSE(read_cached_object(key(1)));
   EXPECT_FALSE(read_cached_object(key(2)));

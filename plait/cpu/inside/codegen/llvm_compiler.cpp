@@ -53,7 +53,7 @@ CachedObject object_of(CpuLevel level, std::span<const Order> orders) {
   const Hash128 key = hasher.finish();
   if (auto cached = read_cached_object(key)) {
     log(LogArea::compile, LogLevel::debug, "{} kernels loaded from {}", orders.size(),
-        object_cache_folder());
+        cache_folder());
     return *std::move(cached);
   }
   const auto start = std::chrono::steady_clock::now();

@@ -1,18 +1,12 @@
-// Cache of machine code in a folder (the setting `cache`), shared by processes.
+// Cache of machine code, in the folder of core's file cache.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "plait/core/hash.h"
-#include "plait/core/settings.h"
-
-namespace plait::setting {
-extern Setting<std::string> kCache;
-}
+#include "plait/core/inside/system/file_cache.h"
 
 namespace plait::cpu {
 
@@ -21,18 +15,8 @@ struct CachedObject {
   std::vector<std::string> outside_names;  // external functions that it calls
 };
 
-// The folder in use; empty if the cache is disabled.
-std::string object_cache_folder();
-
-// Returns nothing for an entry that is missing, damaged or has another key. Safe for concurrent
-// processes: files are created atomically.
+// As read_cached and write_cached.
 std::optional<CachedObject> read_cached_object(const Hash128& key);
-// Logs if the folder is not writable.
 void write_cached_object(const Hash128& key, const CachedObject& object);
-
-// Removes the least recently used entries until at most this many bytes remain. Each process does
-// so at its first write, with kMostCachedBytes.
-inline constexpr int64_t kMostCachedBytes = int64_t{1} << 30;
-void trim_object_cache(int64_t most_bytes);
 
 }  // namespace plait::cpu

@@ -65,7 +65,7 @@ void find(void* library, Function& function, const char* name) {
 }
 
 Driver opened_driver() {
-  void* const library = open_library();
+  void* const library = driver_library();
   Driver d{};
   find(library, d.init, "cuInit");
   find(library, d.get_error_name, "cuGetErrorName");
@@ -88,6 +88,20 @@ Driver opened_driver() {
   find(library, d.copy_on_device, "cuMemcpyDtoDAsync_v2");
   find(library, d.fill_bytes, "cuMemsetD8Async");
   find(library, d.fill_words, "cuMemsetD32Async");
+  find(library, d.allocate_pinned, "cuMemHostAlloc");
+  find(library, d.free_pinned, "cuMemFreeHost");
+  find(library, d.device_address_of_pinned, "cuMemHostGetDevicePointer_v2");
+  find(library, d.event_create, "cuEventCreate");
+  find(library, d.event_destroy, "cuEventDestroy_v2");
+  find(library, d.event_record, "cuEventRecord");
+  find(library, d.event_synchronize, "cuEventSynchronize");
+  find(library, d.stream_wait_event, "cuStreamWaitEvent");
+  find(library, d.module_load, "cuModuleLoadData");
+  find(library, d.module_unload, "cuModuleUnload");
+  find(library, d.module_get_function, "cuModuleGetFunction");
+  find(library, d.function_get_attribute, "cuFuncGetAttribute");
+  find(library, d.function_set_attribute, "cuFuncSetAttribute");
+  find(library, d.launch_kernel, "cuLaunchKernel");
   return d;
 }
 
@@ -100,6 +114,11 @@ std::string words_of(const Driver& d, Result result) {
 }
 
 }  // namespace
+
+void* driver_library() {
+  static void* const library = open_library();
+  return library;
+}
 
 const Driver& driver() {
   static const Driver driver = [] {

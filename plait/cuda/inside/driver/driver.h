@@ -20,6 +20,9 @@ using DeviceNumber = int;
 using Context = struct ContextTag*;
 using Stream = struct StreamTag*;
 using MemoryPool = struct MemoryPoolTag*;
+using Module = struct ModuleTag*;
+using Function = struct FunctionTag*;
+using Event = struct EventTag*;
 using Address = uint64_t;  // CUdeviceptr
 
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2;
@@ -58,10 +61,28 @@ struct Driver {
   Result (*copy_on_device)(Address to, Address from, size_t bytes, Stream);
   Result (*fill_bytes)(Address, unsigned char, size_t count, Stream);
   Result (*fill_words)(Address, unsigned, size_t count, Stream);  // 32 bits each
+  Result (*allocate_pinned)(void**, size_t bytes, unsigned flags);
+  Result (*free_pinned)(void*);
+  Result (*device_address_of_pinned)(Address*, void*, unsigned flags);
+  Result (*event_create)(Event*, unsigned flags);
+  Result (*event_destroy)(Event);
+  Result (*event_record)(Event, Stream);
+  Result (*event_synchronize)(Event);
+  Result (*stream_wait_event)(Stream, Event, unsigned flags);
+  Result (*module_load)(Module*, const void* image);
+  Result (*module_unload)(Module);
+  Result (*module_get_function)(Function*, Module, const char* name);
+  Result (*function_get_attribute)(int*, int attribute, Function);
+  Result (*function_set_attribute)(Function, int attribute, int value);
+  Result (*launch_kernel)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned shared_bytes, Stream, void** arguments, void** extra);
 };
 
 // DeviceError that says what is missing if there is no driver.
 const Driver& driver();
+// Its library, as dlopen gives it; that of the emulated device has NVRTC and cuBLASLt too.
+void* driver_library();
 // 0 if there is no driver, or no device.
 int count_devices();
 
