@@ -69,6 +69,10 @@ void run_on_device(KernelCall& call) {
   if (const Kernel* kernel = find_device_kernel(call.primitive, call.device.kind)) {
     return run_kernel(*kernel, call);
   }
+  run_on_host(call);
+}
+
+void run_on_host(KernelCall& call) {
   count_host_call(call);
   std::vector<Array> operands;
   operands.reserve(call.operands.size());

@@ -28,6 +28,9 @@ inline bool is_host_call(std::span<const Array> operands) {
 
 // Runs the kernel of call.device; if it has none, that of the host on copies of the operands.
 void run_on_device(KernelCall& call);
+// Runs the kernel of the host on copies of the operands, and counts the call: also for kernels of a
+// device that do not support all calls.
+void run_on_host(KernelCall& call);
 
 // How often the host has computed an operation for a device, since the process started.
 struct HostCalls {

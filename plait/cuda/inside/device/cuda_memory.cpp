@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plait/core/error.h"
+#include "plait/cuda/inside/device/index_notes.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
 
 namespace plait::cuda {
@@ -34,7 +35,7 @@ std::byte* CudaMemory::allocate(int64_t bytes) {
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   Result result = driver_.allocate_from_pool(&address, size, pool_, stream_);
   if (result == kOutOfMemory) {
-    synchronize();
+    device_.synchronize();
     check(driver_.pool_trim_to(pool_, 0), "cuMemPoolTrimTo");
     result = driver_.allocate_from_pool(&address, size, pool_, stream_);
     if (result == kOutOfMemory) return nullptr;
@@ -109,7 +110,7 @@ Array CudaMemory::fetched(const Array& array) {
   return whole.view(std::move(layout));
 }
 
-void CudaMemory::synchronize() { device_.synchronize(); }
+void CudaMemory::synchronize() { wait_and_report(device_); }
 
 int64_t CudaMemory::free_bytes() {
   device_.enter();

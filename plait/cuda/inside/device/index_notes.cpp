@@ -10,17 +10,17 @@
 namespace plait::cuda {
 
 const std::string_view kIndexNotesText = R"(
-struct Bad { u64 place; i64 index, which; };
+struct Bad { u64 place, index, which; };
 struct Notes { u64 first; u32 count, unused; Bad bad[256]; };
 
-// Only a place before those noted so far takes a line, so that a few lines suffice.
+// Each place before those noted so far takes a line, the last ones in place of the first ones; the
+// least place of all is the last of them.
 __device__ __noinline__ void note_index(Notes* notes, u64 place, i64 index, int which) {
   if (atomicMin(&notes->first, place) <= place) return;
-  const u32 line = atomicAdd(&notes->count, 1u);
-  if (line >= 256) return;
-  notes->bad[line].place = place;
-  notes->bad[line].index = index;
-  notes->bad[line].which = which;
+  Bad* const line = &notes->bad[atomicAdd(&notes->count, 1u) % 256];
+  atomicExch(&line->place, place);
+  atomicExch(&line->index, (u64)index);
+  atomicExch(&line->which, (u64)which);
 }
 )";
 
@@ -69,7 +69,11 @@ IndexNotes::IndexNotes(const CudaDevice& device) : device_(device) {
   clear();
 }
 
-void IndexNotes::clear() { *notes_ = {.first = kNothing, .count = 0, .unused = 0, .bad = {}}; }
+void IndexNotes::clear() {
+  notes_->count = 0;
+  for (Bad& each : notes_->bad) each.place = kNothing;
+  notes_->first = kNothing;
+}
 bool IndexNotes::has_some() const { return read_now(notes_->first) != kNothing; }
 
 int64_t IndexNotes::count() {
@@ -108,8 +112,8 @@ void IndexNotes::refuse_first() {
   CheckedOperation operation;
   if (back > 0 && back <= kept) operation = operations_[static_cast<size_t>(kept - back)];
   const Bad* bad = nullptr;
-  for (uint32_t i = 0; i < std::min(notes_->count, kMostBad); ++i) {
-    if (notes_->bad[i].place == first) bad = &notes_->bad[i];
+  for (const Bad& each : notes_->bad) {
+    if (each.place == first) bad = &each;
   }
   const Bad found = bad != nullptr ? *bad : Bad{first, 0, -1};
   clear();

@@ -53,11 +53,10 @@ class IndexNotes {
     int64_t index;
     int64_t which;
   };
-  static constexpr uint32_t kMostBad = 256;
   struct Notes {
     uint64_t first;  // the least place; all ones if there is none
     uint32_t count, unused;
-    Bad bad[kMostBad];
+    Bad bad[256];
   };
 
   void clear();

@@ -5,8 +5,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include "plait/cuda/inside/driver/driver.h"
+#include "plait/cuda/inside/device/index_notes.h"
 #include "plait/ops/indexing/gather.h"
 #include "plait/tensor/memory/array.h"
 
@@ -49,8 +50,13 @@ std::optional<Row> row_of(const Array& x, const GatherAttributes& attributes,
 // The number of rows of x that points may name.
 int64_t count_rows(const Array& x, const GatherAttributes& attributes);
 
-// Points, Row, find_row, row_offset. Number: an unsigned type that holds the number of points and
-// of a row's elements.
-std::string points_text(int rank_of_points, int indices, int rank_of_row, bool narrow);
+// What an error of these indices says.
+CheckedOperation checked_operation(std::string_view function, const Array& x,
+                                   std::span<const Array> indices,
+                                   const GatherAttributes& attributes);
+
+// Points, Row, find_row, row_offset, for points and a row of these ranks. Number: an unsigned type,
+// of 32 bits if `narrow`, for the numbers of points and of elements.
+std::string points_text(const Points& points, const Row& row, bool narrow);
 
 }  // namespace plait::cuda
