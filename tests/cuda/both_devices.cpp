@@ -182,7 +182,8 @@ Array assorted(DType dtype, const Sizes& sizes, int64_t seed, bool finite) {
   if (dtype == DType::boolean) {
     Array truths = Array::empty(dtype, sizes);
     for (int64_t i = 0; i < truths.element_count(); ++i) {
-      reinterpret_cast<bool*>(truths.writable_data())[i] = mixed(static_cast<uint64_t>(seed * 7 + i)) % 2 == 0;
+      reinterpret_cast<bool*>(truths.writable_data())[i] =
+          mixed(static_cast<uint64_t>(seed * 7 + i)) % 2 == 0;
     }
     return truths;
   }

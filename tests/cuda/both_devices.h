@@ -43,7 +43,8 @@ class BothDevices : public testing::Test {
 // Numbers that repeat, with zeros of both signs, infinities and NaN where the dtype has them.
 Array assorted(DType dtype, const Sizes& sizes, int64_t seed = 1, bool finite = false);
 // Integers from `least` to before `end`.
-Array indices_between(DType dtype, const Sizes& sizes, int64_t least, int64_t end, int64_t seed = 1);
+Array indices_between(DType dtype, const Sizes& sizes, int64_t least, int64_t end,
+                      int64_t seed = 1);
 bool same_bits(const Array& a, const Array& b);
 
 }  // namespace plait

@@ -33,7 +33,8 @@ TEST_F(CudaRandom, BitsAreTheSame) {
 }
 
 TEST_F(CudaRandom, UniformNumbersAreTheSame) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
     for (const auto& sizes : {dims({}), dims({0}), dims({37}), dims({2, 64})}) {
       const auto attributes =
           ir::Attributes::of(RandomValuesAttributes{Distribution::uniform, sizes, dtype});
@@ -44,12 +45,17 @@ TEST_F(CudaRandom, UniformNumbersAreTheSame) {
 }
 
 TEST_F(CudaRandom, OtherDistributionsAreNear) {
-  for (const Distribution distribution : {Distribution::normal, Distribution::exponential, Distribution::laplace, Distribution::gumbel}) {
-    for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::f8e4m3, DType::f8e5m2}) {
+  for (const Distribution distribution : {Distribution::normal, Distribution::exponential,
+                                          Distribution::laplace, Distribution::gumbel}) {
+    for (const DType dtype :
+         {DType::f64, DType::f32, DType::bf16, DType::f16, DType::f8e4m3, DType::f8e5m2}) {
       for (const auto& sizes : {dims({}), dims({5, 61})}) {
-        const auto attributes = ir::Attributes::of(RandomValuesAttributes{distribution, sizes, dtype});
-        expect_near(random_primitives().values, {one_key()}, attributes, 4, std::string(name_of(dtype)));
-        expect_near(random_primitives().values, {keys(2)}, attributes, 4, std::string(name_of(dtype)));
+        const auto attributes =
+            ir::Attributes::of(RandomValuesAttributes{distribution, sizes, dtype});
+        expect_near(random_primitives().values, {one_key()}, attributes, 4,
+                    std::string(name_of(dtype)));
+        expect_near(random_primitives().values, {keys(2)}, attributes, 4,
+                    std::string(name_of(dtype)));
       }
     }
   }
@@ -68,7 +74,8 @@ TEST_F(CudaRandom, IntegersAreTheSame) {
 TEST_F(CudaRandom, TruncatedNormalsAreNear) {
   for (const auto& [low, high] : {std::pair{-1., 2.}, {-3., 3.}, {2., 2.5}, {4., 9.}, {-9., -5.}}) {
     for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
-      const auto attributes = ir::Attributes::of(TruncatedNormalAttributes{dims({2, 70}), low, high, dtype});
+      const auto attributes =
+          ir::Attributes::of(TruncatedNormalAttributes{dims({2, 70}), low, high, dtype});
       expect_near(random_primitives().truncated_normal, {keys(2)}, attributes, 8);
     }
   }

@@ -19,7 +19,7 @@ namespace plait::cuda {
 // An operation whose indices are checked on the device: all that its error says.
 struct CheckedOperation {
   std::string_view function;  // a name in static memory
-  DType dtype = DType::f32;   // of the array that is indexed
+  DType dtype = DType::f32;   // the indexed array
   Sizes sizes = {};
   std::vector<int64_t> axes = {};        // one for each array of indices
   std::vector<DType> index_dtypes = {};  // the same
@@ -67,7 +67,7 @@ class IndexNotes {
   Notes* notes_ = nullptr;
   Address address_ = 0;
   std::mutex mutex_;
-  int64_t begin_ = 0;  // of the operations whose places may be noted
+  int64_t begin_ = 0;  // operations before it are forgotten
   int64_t end_ = 0;
   std::deque<CheckedOperation> operations_;  // the last ones, before end_
 };

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "plait/cuda/inside/kernels/device_operands.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/indexing/points_text.h"
+#include "plait/cuda/inside/kernels/device_operands.h"
+#include "plait/cuda/inside/kernels/kernel_variants.h"
 #include "plait/tensor/inside/device_calls.h"
 
 namespace plait::cuda {
@@ -50,7 +52,11 @@ int64_t widen(Points& points, Row& row, const Array& x, const Array& result) {
 }
 
 std::string_view word_type(int64_t bytes) {
-  return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "uint2" : "uint4";
+  return bytes == 1   ? "u8"
+         : bytes == 2 ? "u16"
+         : bytes == 4 ? "u32"
+         : bytes == 8 ? "uint2"
+                      : "uint4";
 }
 
 }  // namespace
@@ -76,8 +82,10 @@ void run_gather(KernelCall& call, const void*) {
   const int64_t word = copies ? widen(*points, *row, x, result) : 1;
   CudaDevice& device = device_of(call);
   const int64_t total = points->count * row->count;
-  const KernelFunction& function =
-      kernel(device, "gather", gather_text(*points, *row, word, is_narrow(total)));
+  static Immortal<KernelVariants> variants("gather");
+  const KernelFunction& function = variants->of(
+      device, "gather", {points->rank, points->indices, row->rank, word, is_narrow(total)},
+      [&] { return gather_text(*points, *row, word, is_narrow(total)); });
   if (attributes.outside == Outside::fails) {
     points->notes = index_notes(device).address();
     points->place =

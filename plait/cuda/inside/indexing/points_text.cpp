@@ -124,9 +124,8 @@ Sizes number_strides(const Array& x, const GatherAttributes& attributes) {
   Sizes strides(x.rank(), 0);
   int64_t next = 1;
   for (size_t axis = x.rank(); axis-- > 0;) {
-    const bool is_indexed =
-        axis < static_cast<size_t>(attributes.batch) ||
-        std::ranges::binary_search(attributes.axes, static_cast<int64_t>(axis));
+    const bool is_indexed = axis < static_cast<size_t>(attributes.batch) ||
+                            std::ranges::binary_search(attributes.axes, static_cast<int64_t>(axis));
     if (!is_indexed) continue;
     strides[axis] = next;
     next *= x.sizes()[axis];
@@ -168,8 +167,7 @@ std::optional<Points> points_of(const Array& x, std::span<const Array> indices,
   return points;
 }
 
-std::optional<Row> row_of(const Array& x, const GatherAttributes& attributes,
-                          const Layout* other) {
+std::optional<Row> row_of(const Array& x, const GatherAttributes& attributes, const Layout* other) {
   const Layout layout = row_layout(x.layout(), attributes);
   const Layout contiguous = Layout::contiguous(layout.sizes);
   const Layout* both[] = {&layout, other != nullptr ? other : &contiguous};
@@ -184,9 +182,8 @@ std::optional<Row> row_of(const Array& x, const GatherAttributes& attributes,
 int64_t count_rows(const Array& x, const GatherAttributes& attributes) {
   int64_t count = 1;
   for (size_t axis = 0; axis < x.rank(); ++axis) {
-    const bool is_indexed =
-        axis < static_cast<size_t>(attributes.batch) ||
-        std::ranges::binary_search(attributes.axes, static_cast<int64_t>(axis));
+    const bool is_indexed = axis < static_cast<size_t>(attributes.batch) ||
+                            std::ranges::binary_search(attributes.axes, static_cast<int64_t>(axis));
     if (is_indexed) count *= x.sizes()[axis];
   }
   return count;

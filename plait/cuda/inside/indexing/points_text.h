@@ -22,13 +22,13 @@ struct Points {
   int64_t count = 1;
   int32_t rank = 0, indices = 0;
   int64_t sizes[kMostDims] = {};
-  int64_t strides[kMostIndices][kMostDims] = {};  // of each array of indices
+  int64_t strides[kMostIndices][kMostDims] = {};  // arrays of indices
   int64_t batch_steps[kMostDims] = {}, batch_numbers[kMostDims] = {};
   Address data[kMostIndices] = {};
   int32_t dtypes[kMostIndices] = {};
   int64_t axis_sizes[kMostIndices] = {}, axis_steps[kMostIndices] = {};
   int64_t axis_numbers[kMostIndices] = {};
-  uint64_t place = 0;  // of the first point's indices (index_notes.h)
+  uint64_t place = 0;  // that of the first point (index_notes.h)
   Address notes = 0;   // none: indices out of range are ignored
 };
 
@@ -50,7 +50,7 @@ std::optional<Row> row_of(const Array& x, const GatherAttributes& attributes,
 // The number of rows of x that points may name.
 int64_t count_rows(const Array& x, const GatherAttributes& attributes);
 
-// What an error of these indices says.
+// All that an error of these indices says.
 CheckedOperation checked_operation(std::string_view function, const Array& x,
                                    std::span<const Array> indices,
                                    const GatherAttributes& attributes);

@@ -4,7 +4,9 @@
 #include <bit>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/kernels/device_operands.h"
+#include "plait/cuda/inside/kernels/kernel_variants.h"
 #include "plait/cuda/inside/order/key_text.h"
 #include "plait/cuda/inside/order/radix_sort.h"
 #include "plait/cuda/inside/order/sort_text.h"
@@ -50,12 +52,15 @@ struct Sorting {
 
 void sort_in_blocks(CudaDevice& device, const Sorting& s, const Array& x, Address values,
                     Address indices) {
-  const auto padded = std::max<int64_t>(
-      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.length))), 2);
+  const auto padded =
+      std::max<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.length))), 2);
   const auto threads = static_cast<int>(std::clamp<int64_t>(padded / 2, 32, 1024));
-  launch(device, kernel(device, "sort_rows", block_sort_text(x.dtype())), blocks_for(s.rows, 1),
-         threads, 0, address_of(x), values, indices, s.rows, static_cast<int32_t>(s.length),
-         static_cast<int32_t>(padded), static_cast<int32_t>(s.kept), int32_t{s.descending});
+  static Immortal<KernelVariants> variants("sort_rows");
+  const KernelFunction& function = variants->of(device, "sort_rows", {dtype_number(x.dtype())},
+                                                [&] { return block_sort_text(x.dtype()); });
+  launch(device, function, blocks_for(s.rows, 1), threads, 0, address_of(x), values, indices,
+         s.rows, static_cast<int32_t>(s.length), static_cast<int32_t>(padded),
+         static_cast<int32_t>(s.kept), int32_t{s.descending});
 }
 
 void sort_by_digits(CudaDevice& device, const Sorting& s, const Array& x, Address values,
@@ -66,15 +71,18 @@ void sort_by_digits(CudaDevice& device, const Sorting& s, const Array& x, Addres
                     : bytes == 4 ? DType::u32
                                  : DType::u64;
   const Array keys = Array::empty_on(x.device(), key, {s.rows, s.length});
-  const std::string text = sorted_values_text(x.dtype(), 4);
-  launch(device, kernel(device, "make_keys", text), blocks_for(total), kThreads, 0, address_of(x),
+  const auto function = [&](std::string_view name, int64_t number, int64_t index_bytes) -> auto& {
+    static Immortal<KernelVariants> variants("sorted_values");
+    return variants->of(device, name, {number, dtype_number(x.dtype()), index_bytes},
+                        [&] { return sorted_values_text(x.dtype(), index_bytes); });
+  };
+  launch(device, function("make_keys", 0, 4), blocks_for(total), kThreads, 0, address_of(x),
          address_of(keys), total, int32_t{s.descending});
   const int bits = x.dtype() == DType::boolean && !s.descending ? 1 : static_cast<int>(8 * bytes);
   const SortedRows sorted = radix_sort(device, keys, bits);
-  const KernelFunction& take = kernel(device, "take_sorted",
-                                      sorted_values_text(x.dtype(), sorted.order.element_size()));
-  launch(device, take, blocks_for(s.rows * s.kept), kThreads, 0, address_of(x),
-         address_of(sorted.order), values, indices, s.rows, s.length, s.kept);
+  launch(device, function("take_sorted", 1, sorted.order.element_size()),
+         blocks_for(s.rows * s.kept), kThreads, 0, address_of(x), address_of(sorted.order), values,
+         indices, s.rows, s.length, s.kept);
 }
 
 // `x` is contiguous, with rows along its last axis; `values` too, of `kept` elements each, and
@@ -137,9 +145,12 @@ void run_search(KernelCall& call, const void*) {
   if (total == 0) return;
   if (!has_order(sorted.dtype())) refuse(call, sorted.dtype());
   CudaDevice& device = device_of(call);
-  launch(device, kernel(device, "search_sorted", search_text(sorted.dtype())), blocks_for(total),
-         kThreads, 0, address_of(sorted), address_of(values), address_of(places), total,
-         sorted.sizes().back(), values.sizes().back(), int32_t{behind});
+  static Immortal<KernelVariants> variants("search_sorted");
+  const KernelFunction& function =
+      variants->of(device, "search_sorted", {dtype_number(sorted.dtype())},
+                   [&] { return search_text(sorted.dtype()); });
+  launch(device, function, blocks_for(total), kThreads, 0, address_of(sorted), address_of(values),
+         address_of(places), total, sorted.sizes().back(), values.sizes().back(), int32_t{behind});
 }
 
 SortedVector sorted_vector(CudaDevice& device, const Array& x) {

@@ -2,6 +2,7 @@
 // equal.
 #pragma once
 
+#include "plait/cuda/inside/device/cuda_device.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait::cuda {

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/kernels/device_operands.h"
+#include "plait/cuda/inside/kernels/kernel_variants.h"
 #include "plait/cuda/inside/order/block_scan_text.h"
 #include "plait/cuda/inside/order/key_text.h"
 
@@ -32,24 +34,6 @@ count_digits(const Key* __restrict__ keys, Index* __restrict__ counts, i64 lengt
   }
   __syncthreads();
   counts[(row * 256 + threadIdx.x) * tiles + tile] = digits[threadIdx.x];
-}
-
-// A block a row and digit: the counts of its tiles become those of the tiles before.
-extern "C" __global__ void __launch_bounds__(256)
-sum_tiles(Index* __restrict__ counts, Index* __restrict__ totals, i64 lines, i64 tiles) {
-  __shared__ Index sums[9];
-  for (i64 line = blockIdx.x; line < lines; line += gridDim.x) {
-    Index before = 0;
-    for (i64 first = 0; first < tiles; first += 256) {
-      const i64 tile = first + threadIdx.x;
-      const Index count = tile < tiles ? counts[line * tiles + tile] : 0;
-      const Index place = before + exclusive_sum(count, sums);
-      if (tile < tiles) counts[line * tiles + tile] = place;
-      before += sums[8];
-    }
-    if (threadIdx.x == 0) totals[line] = before;
-    __syncthreads();
-  }
 }
 
 // A warp ranks its items, 32 at a time: equal digits find each other by votes. `order` null: the
@@ -108,8 +92,8 @@ move_items(const Key* __restrict__ keys, const Index* __restrict__ order, Key* _
 }  // namespace
 
 std::string radix_sort_text(int64_t key_bytes, int64_t index_bytes) {
-  return fmt::format("typedef {} Key;\ntypedef {} Index;\n{}{}", unsigned_name(key_bytes),
-                     unsigned_name(index_bytes), kBlockScanText, kRadixSort);
+  return fmt::format("typedef {} Key;\ntypedef {} Index;\n{}{}{}", unsigned_name(key_bytes),
+                     unsigned_name(index_bytes), kBlockScanText, kSumTilesText, kRadixSort);
 }
 
 SortedRows radix_sort(CudaDevice& device, Array keys, int bits) {
@@ -117,17 +101,21 @@ SortedRows radix_sort(CudaDevice& device, Array keys, int bits) {
   const int64_t rows = keys.sizes()[0], length = keys.sizes()[1];
   const int64_t tiles = quotient_up(length, kTile), lines = rows * kDigits;
   const DType index = length < int64_t{1} << 32 ? DType::u32 : DType::u64;
-  const std::string text = radix_sort_text(keys.element_size(), size_of(index));
-  const KernelFunction& count_digits = kernel(device, "count_digits", text);
-  const KernelFunction& sum_tiles = kernel(device, "sum_tiles", text);
-  const KernelFunction& move_items = kernel(device, "move_items", text);
+  const auto function = [&](std::string_view name, int64_t number) -> const KernelFunction& {
+    static Immortal<KernelVariants> variants("radix_sort");
+    return variants->of(device, name, {number, keys.element_size(), size_of(index)},
+                        [&] { return radix_sort_text(keys.element_size(), size_of(index)); });
+  };
+  const KernelFunction& count_digits = function("count_digits", 0);
+  const KernelFunction& sum_tiles = function("sum_tiles", 1);
+  const KernelFunction& move_items = function("move_items", 2);
   const Array counts = Array::empty_on(place, index, {lines, tiles});
   const Array totals = Array::empty_on(place, index, {lines});
   Array moved = Array::empty_on(place, keys.dtype(), keys.sizes());
   Array order, moved_order = Array::empty_on(place, index, keys.sizes());
   const auto pass = [&](int32_t shift) {
-    launch(device, count_digits, {rows * tiles}, kThreads, 0, address_of(keys),
-           address_of(counts), length, tiles, shift);
+    launch(device, count_digits, {rows * tiles}, kThreads, 0, address_of(keys), address_of(counts),
+           length, tiles, shift);
     launch(device, sum_tiles, blocks_for(lines, 1), kThreads, 0, address_of(counts),
            address_of(totals), lines, tiles);
     launch(device, move_items, {rows * tiles}, kThreads, 0, address_of(keys),

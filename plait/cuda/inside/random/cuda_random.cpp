@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "plait/core/inside/sizes/integer_arithmetic.h"
+#include "plait/core/inside/system/immortal.h"
+#include "plait/cuda/inside/kernels/kernel_variants.h"
 #include "plait/cuda/inside/kernels/launch.h"
 #include "plait/cuda/inside/random/philox_text.h"
 #include "plait/cuda/inside/random/random_text.h"
@@ -62,8 +64,10 @@ void run_bits(KernelCall& call, const void*) {
   const Draw draw(call);
   if (draw.is_empty()) return;
   const int64_t bytes = draw.each() * size, blocks = quotient_up(bytes, kBlockBytes);
-  draw.launch_for(kernel(draw.device(), "random_bits", random_bits_text(size)), blocks, bytes,
-                  blocks);
+  static Immortal<KernelVariants> variants("random_bits");
+  draw.launch_for(
+      variants->of(draw.device(), "random_bits", {size}, [&] { return random_bits_text(size); }),
+      blocks, bytes, blocks);
 }
 
 void run_values(KernelCall& call, const void*) {
@@ -72,9 +76,11 @@ void run_values(KernelCall& call, const void*) {
   if (draw.is_empty()) return;
   const int64_t count = kBlockBytes / random_bytes(a.distribution, a.dtype);
   const int64_t blocks = quotient_up(draw.each(), count);
-  draw.launch_for(
-      kernel(draw.device(), "random_values", random_values_text(a.distribution, a.dtype)), blocks,
-      draw.each(), blocks);
+  static Immortal<KernelVariants> variants("random_values");
+  draw.launch_for(variants->of(draw.device(), "random_values",
+                               {static_cast<int64_t>(a.distribution), dtype_number(a.dtype)},
+                               [&] { return random_values_text(a.distribution, a.dtype); }),
+                  blocks, draw.each(), blocks);
 }
 
 void run_integers(KernelCall& call, const void*) {
@@ -83,7 +89,9 @@ void run_integers(KernelCall& call, const void*) {
   if (draw.is_empty()) return;
   const int64_t blocks = quotient_up(draw.each(), int64_t{2});
   const int64_t total = blocks * (call.results[0].element_count() / draw.each());
-  launch(draw.device(), kernel(draw.device(), "random_integers", random_integers_text()),
+  static Immortal<KernelVariants> variants("random_integers");
+  launch(draw.device(),
+         variants->of(draw.device(), "random_integers", {}, [] { return random_integers_text(); }),
          {std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks)}, kThreads, 0,
          draw.keys(), draw.result(), draw.each(), blocks, total, count);
 }
@@ -116,7 +124,10 @@ void run_truncated(KernelCall& call, const void*) {
   const Draw draw(call);
   if (draw.is_empty()) return;
   const int64_t total = call.results[0].element_count();
-  launch(draw.device(), kernel(draw.device(), "truncated_normal", truncated_normal_text(a.dtype)),
+  static Immortal<KernelVariants> variants("truncated_normal");
+  launch(draw.device(),
+         variants->of(draw.device(), "truncated_normal", {dtype_number(a.dtype)},
+                      [&] { return truncated_normal_text(a.dtype); }),
          {std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks)}, kThreads, 0,
          draw.keys(), draw.result(), draw.each(), total, truncated_range(a.low, a.high));
 }

@@ -13,7 +13,7 @@ namespace plait::cuda {
 // of the device.
 struct RandomKeys {
   KeyBits first;
-  Address all = 0;  // of all keys, if there are several
+  Address all = 0;  // all keys, if there are several
 };
 
 // Key, Keys (RandomKeys), key_at, stream_block, stream_word, folded_key.

@@ -201,14 +201,15 @@ std::string random_bits_text(int64_t element_size) {
 std::string random_values_text(Distribution distribution, DType dtype) {
   const int64_t bytes = random_bytes(distribution, dtype);
   return fmt::format("{}typedef {} Word;\n{}#define COUNT {}\n{}{}", kPhiloxText,
-                     unsigned_type(bytes), result_text(dtype), 16 / bytes, convert_text(distribution, dtype), kValues);
+                     unsigned_type(bytes), result_text(dtype), 16 / bytes,
+                     convert_text(distribution, dtype), kValues);
 }
 
 std::string random_integers_text() { return fmt::format("{}{}", kPhiloxText, kIntegers); }
 
 std::string truncated_normal_text(DType dtype) {
-  return fmt::format("{}{}#define NORMAL 0\n#define UNIFORM 1\n{}", kPhiloxText,
-                     result_text(dtype), kTruncated);
+  return fmt::format("{}{}#define NORMAL 0\n#define UNIFORM 1\n{}", kPhiloxText, result_text(dtype),
+                     kTruncated);
 }
 
 }  // namespace plait::cuda

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/kernels/device_operands.h"
+#include "plait/cuda/inside/kernels/kernel_variants.h"
 #include "plait/cuda/inside/order/key_text.h"
 #include "plait/cuda/inside/reductions/rows_along.h"
 #include "plait/ops/inside/primitive_attributes.h"
@@ -122,20 +124,25 @@ void run_arg_extreme(KernelCall& call, bool greatest) {
   CudaDevice& device = device_of(call);
   const RowsAlong along(x.sizes(), axis);
   const int team = team_of(along);
-  const std::string text = arg_extreme_text(x.dtype(), greatest, team);
+  const auto function = [&](std::string_view name, int64_t number) -> const KernelFunction& {
+    static Immortal<KernelVariants> variants("arg_extremes");
+    const int64_t team_number = team == 1 ? 0 : team == 32 ? 1 : 2;
+    return variants->of(device, name, {number, team_number, greatest, dtype_number(x.dtype())},
+                        [&] { return arg_extreme_text(x.dtype(), greatest, team); });
+  };
   const int64_t wanted = team == kThreads ? 1 << 10 : 1 << 16;
   const Pieces pieces(along, wanted, team == kThreads ? 4096 : int64_t{64} * team);
   const int64_t units = along.rows * pieces.count;
   const auto find = [&](const Array& places, Address keys) {
-    launch(device, kernel(device, "arg_extreme", text), blocks_for(units, kThreads / team),
-           kThreads, 0, address_of(x), address_of(places), keys, along.rows, along.length,
-           along.inner, pieces.count, pieces.each);
+    launch(device, function("arg_extreme", 0), blocks_for(units, kThreads / team), kThreads, 0,
+           address_of(x), address_of(places), keys, along.rows, along.length, along.inner,
+           pieces.count, pieces.each);
   };
   if (pieces.count == 1) return find(result, 0);
   const Array places = Array::empty_on(call.device, DType::i64, {units});
   const Array keys = Array::empty_on(call.device, x.dtype(), {units});
   find(places, address_of(keys));
-  launch(device, kernel(device, "join_extremes", text), blocks_for(along.rows), kThreads, 0,
+  launch(device, function("join_extremes", 1), blocks_for(along.rows), kThreads, 0,
          address_of(places), address_of(keys), address_of(result), along.rows, pieces.count);
 }
 

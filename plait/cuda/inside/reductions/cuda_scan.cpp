@@ -3,8 +3,9 @@
 #include <array>
 #include <utility>
 
-#include "plait/core/error.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/kernels/device_operands.h"
+#include "plait/cuda/inside/kernels/kernel_variants.h"
 #include "plait/cuda/inside/reductions/rows_along.h"
 #include "plait/cuda/inside/reductions/scan_text.h"
 #include "plait/ops/inside/primitive_attributes.h"
@@ -14,9 +15,9 @@ namespace plait::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kWideRows = 32;   // rows that lie side by side: a thread for each
-constexpr int64_t kShort = 4;       // elements of a row, which one thread scans
-constexpr int64_t kTile = 1024;     // elements in shared memory
+constexpr int64_t kWideRows = 32;  // rows that lie side by side: a thread for each
+constexpr int64_t kShort = 4;      // elements of a row, which one thread scans
+constexpr int64_t kTile = 1024;    // elements in shared memory
 
 class Scan {
  public:
@@ -34,46 +35,49 @@ class Scan {
     if (x_.element_count() == 0) return;
     const bool is_by_thread = along_.inner >= kWideRows || along_.length <= kShort;
     if (!joins(kind_, x_.dtype())) {
-      const std::string text = ordered_scan_text(kind_, x_.dtype());
-      return is_by_thread ? scan_columns(text, {along_, 1, 1}, result(), 0, 0)
-                          : scan_in_order(text);
+      return is_by_thread ? scan_columns({along_, 1, 1}, result(), 0, 0) : scan_in_order();
     }
-    const std::string text = scan_text(kind_, x_.dtype());
     const Pieces pieces(along_, is_by_thread ? 1 << 16 : 1 << 10, is_by_thread ? 256 : 4096);
-    if (pieces.count == 1) return scan(is_by_thread, text, pieces, result(), 0, 0);
+    if (pieces.count == 1) return scan(is_by_thread, pieces, result(), 0, 0);
     const int64_t bytes = along_.rows * pieces.count * state_bytes(kind_, x_.dtype());
     const Array states = Array::empty_on(place_, DType::u8, {bytes});
-    scan(is_by_thread, text, pieces, 0, 0, address_of(states));
-    launch(device_, kernel(device_, "join_pieces", text), blocks_for(along_.rows, 1), kThreads, 0,
+    scan(is_by_thread, pieces, 0, 0, address_of(states));
+    launch(device_, function("join_pieces", 0), blocks_for(along_.rows, 1), kThreads, 0,
            address_of(states), along_.rows, pieces.count);
-    scan(is_by_thread, text, pieces, result(), address_of(states), 0);
+    scan(is_by_thread, pieces, result(), address_of(states), 0);
   }
 
  private:
   Address result() const { return address_of(result_); }
 
-  void scan(bool is_by_thread, const std::string& text, const Pieces& pieces, Address out,
-            Address states, Address totals) const {
-    if (is_by_thread) return scan_columns(text, pieces, out, states, totals);
-    launch(device_, kernel(device_, "scan_rows", text), blocks_for(along_.rows * pieces.count, 1),
-           kThreads, 0, address_of(x_), out, states, totals, along_.rows, along_.length,
-           along_.inner, pieces.count, pieces.each, reverse_);
+  const KernelFunction& function(std::string_view name, int64_t number) const {
+    static Immortal<KernelVariants> variants("scans");
+    const DType dtype = x_.dtype();
+    return variants->of(
+        device_, name, {number, static_cast<int64_t>(kind_), dtype_number(dtype)}, [&] {
+          return joins(kind_, dtype) ? scan_text(kind_, dtype) : ordered_scan_text(kind_, dtype);
+        });
   }
 
-  void scan_columns(const std::string& text, const Pieces& pieces, Address out, Address states,
-                    Address totals) const {
-    launch(device_, kernel(device_, "scan_columns", text),
-           blocks_for(along_.rows * pieces.count), kThreads, 0, address_of(x_),
-           address_of(second_), out, states, totals, along_.rows, along_.length, along_.inner,
+  void scan(bool is_by_thread, const Pieces& pieces, Address out, Address states,
+            Address totals) const {
+    if (is_by_thread) return scan_columns(pieces, out, states, totals);
+    launch(device_, function("scan_rows", 1), blocks_for(along_.rows * pieces.count, 1), kThreads,
+           0, address_of(x_), out, states, totals, along_.rows, along_.length, along_.inner,
            pieces.count, pieces.each, reverse_);
   }
 
-  void scan_in_order(const std::string& text) const {
+  void scan_columns(const Pieces& pieces, Address out, Address states, Address totals) const {
+    launch(device_, function("scan_columns", 2), blocks_for(along_.rows * pieces.count), kThreads,
+           0, address_of(x_), address_of(second_), out, states, totals, along_.rows, along_.length,
+           along_.inner, pieces.count, pieces.each, reverse_);
+  }
+
+  void scan_in_order() const {
     const int64_t together = std::min<int64_t>(along_.rows, 32);
-    launch(device_, kernel(device_, "scan_in_order", text), blocks_for(along_.rows, 32), kThreads,
-           0, address_of(x_), address_of(second_), result(), along_.rows, along_.length,
-           along_.inner, static_cast<int32_t>(together), static_cast<int32_t>(kTile / together),
-           reverse_);
+    launch(device_, function("scan_in_order", 3), blocks_for(along_.rows, 32), kThreads, 0,
+           address_of(x_), address_of(second_), result(), along_.rows, along_.length, along_.inner,
+           static_cast<int32_t>(together), static_cast<int32_t>(kTile / together), reverse_);
   }
 
   CudaDevice& device_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plait/cuda/inside/kernels/complex_text.h"
+
 namespace plait::cuda {
 namespace {
 
@@ -44,38 +46,6 @@ INLINE State state_of(T x) { return State{(f64)x.re, (f64)x.im}; }
 INLINE T value_of(State state) { return T{(PART)state.re, (PART)state.im}; }
 INLINE State lane_up(State state, int n) {
   return State{__shfl_up_sync(0xffffffffu, state.re, n), __shfl_up_sync(0xffffffffu, state.im, n)};
-}
-INLINE State added(State a, State b) { return State{a.re + b.re, a.im + b.im}; }
-// As C multiplies: infinities times what is not zero are infinite, though the sum of parts is NaN.
-INLINE State multiplied(State a, State b) {
-  const f64 ac = a.re * b.re, bd = a.im * b.im, ad = a.re * b.im, bc = a.im * b.re;
-  State product = {ac - bd, ad + bc};
-  if (product.re == product.re || product.im == product.im) return product;
-  bool again = false;
-  if (isinf(a.re) || isinf(a.im)) {
-    a.re = copysign(isinf(a.re) ? 1. : 0., a.re);
-    a.im = copysign(isinf(a.im) ? 1. : 0., a.im);
-    if (b.re != b.re) b.re = copysign(0., b.re);
-    if (b.im != b.im) b.im = copysign(0., b.im);
-    again = true;
-  }
-  if (isinf(b.re) || isinf(b.im)) {
-    b.re = copysign(isinf(b.re) ? 1. : 0., b.re);
-    b.im = copysign(isinf(b.im) ? 1. : 0., b.im);
-    if (a.re != a.re) a.re = copysign(0., a.re);
-    if (a.im != a.im) a.im = copysign(0., a.im);
-    again = true;
-  }
-  if (!again && (isinf(ac) || isinf(bd) || isinf(ad) || isinf(bc))) {
-    if (a.re != a.re) a.re = copysign(0., a.re);
-    if (a.im != a.im) a.im = copysign(0., a.im);
-    if (b.re != b.re) b.re = copysign(0., b.re);
-    if (b.im != b.im) b.im = copysign(0., b.im);
-    again = true;
-  }
-  const f64 infinity = double_of(0x7ff0000000000000ull);
-  if (again) product = State{infinity * (a.re * b.re - a.im * b.im), infinity * (a.re * b.im + a.im * b.re)};
-  return product;
 }
 )";
 constexpr std::string_view kComplexSum = R"(
@@ -266,19 +236,20 @@ std::string_view element_type(DType dtype) {
   return dtype == DType::boolean ? "u8" : name_of(dtype);
 }
 
-// What sums and products of a real dtype are accumulated in: integers wrap alike.
+// The type in which sums and products of a real dtype are accumulated: integers wrap alike.
 const char* wide_type(DType dtype) {
   return !is_floating(dtype) ? "u64" : is_narrow_float(dtype) ? "f32" : "f64";
 }
 
 std::string arithmetic_text(ScanKind kind, DType dtype) {
   if (is_complex(dtype)) {
-    return fmt::format("#define PART {}\n{}{}", dtype == DType::c64 ? "f32" : "f64", kComplex,
+    return fmt::format("#define PART {}\n{}{}{}", dtype == DType::c64 ? "f32" : "f64", kComplexText,
+                       kComplex,
                        kind == ScanKind::sum       ? kComplexSum
                        : kind == ScanKind::product ? kComplexProduct
                                                    : kComplexRecurrence);
   }
-  const char* const product = !is_floating(dtype)    ? "((a) * (b))"
+  const char* const product = !is_floating(dtype)      ? "((a) * (b))"
                               : is_narrow_float(dtype) ? "__fmul_rn(a, b)"
                                                        : "__dmul_rn(a, b)";
   return fmt::format("typedef {} State;\n#define PRODUCT(a, b) {}\n{}{}", wide_type(dtype), product,
@@ -303,7 +274,7 @@ std::string extreme_text(ScanKind kind, DType dtype) {
   const bool is_narrow = is_narrow_float(dtype);
   return fmt::format("typedef {} State;\n#define BEGIN {}\n#define IS_FURTHER_THAN {}\n{}{}",
                      is_narrow ? "f32" : element_type(dtype), begin, greatest ? ">" : "<",
-                     is_narrow             ? kNarrow
+                     is_narrow            ? kNarrow
                      : size_of(dtype) < 4 ? kNarrowIntegers
                                           : kReal,
                      kExtreme);
