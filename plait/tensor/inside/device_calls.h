@@ -26,10 +26,11 @@ inline bool is_host_call(std::span<const Array> operands) {
   return has_arrays;
 }
 
-// Runs the kernel of call.device; if it has none, that of the host on copies of the operands.
+// Runs the kernel of call.device; if it has none, run_on_host.
 void run_on_device(KernelCall& call);
-// Runs the kernel of the host on copies of the operands, and counts the call: also for kernels of a
-// device that do not support all calls.
+
+// Runs the kernel of the host on copies of the operands; counted. For kernels of devices that lack
+// a dtype.
 void run_on_host(KernelCall& call);
 
 // How often the host has computed an operation for a device, since the process started.

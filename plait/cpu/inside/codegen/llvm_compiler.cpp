@@ -25,6 +25,7 @@ namespace {
 
 using compile::CompiledKernel;
 using compile::Nest;
+using compile::NestPlan;
 
 // Version of the code generator; cached code of other versions is not used.
 constexpr int kGenerator = 3;
@@ -41,8 +42,9 @@ std::string name_of(const Hash128& key) { return "plait_" + key.text(); }
 CachedObject compiled(CpuLevel level, std::span<const Order> orders) {
   return compiled_object(level, [&] {
     for (const Order& order : orders) {
-      const NestPlan plan = plan_of(*order.nest, level);
-      code::NestCode(*order.nest, plan).emit(name_of(order.key));
+      const NestPlan plan = nest_plan_of(*order.nest, code::is_costly);
+      const unsigned lanes = code::lanes_of(*order.nest, plan, level);
+      code::NestCode(*order.nest, plan, lanes).emit(name_of(order.key));
     }
   });
 }
@@ -120,7 +122,9 @@ class LlvmCompiler final : public compile::KernelCompiler {
     return kernels_.contains(key);
   }
   void add(CpuLevel level, const Order& order) {
-    CompiledKernel kernel = code::scratch_of(*order.nest, plan_of(*order.nest, level));
+    const NestPlan plan = nest_plan_of(*order.nest, code::is_costly);
+    CompiledKernel kernel =
+        code::scratch_of(*order.nest, plan, code::lanes_of(*order.nest, plan, level));
     kernel.run = reinterpret_cast<decltype(kernel.run)>(address_of_loaded(name_of(order.key)));
     const std::lock_guard lock(mutex_);
     kernels_.emplace(order.key, kernel);

@@ -24,7 +24,8 @@ int64_t kept_size(DType dtype) { return size_of(computed_dtype(dtype)); }
 
 }  // namespace
 
-NestCode::NestCode(const compile::Nest& nest, const NestPlan& plan) : nest_(nest), plan_(plan) {}
+NestCode::NestCode(const compile::Nest& nest, const NestPlan& plan, unsigned lanes)
+    : nest_(nest), plan_(plan), lanes_(lanes) {}
 
 void NestCode::emit(const std::string& name) {
   begin_function(name);
@@ -33,7 +34,7 @@ void NestCode::emit(const std::string& name) {
   column_codes_.assign(nest_.values.size(), nullptr);
   totals_.assign(nest_.values.size(), nullptr);
   result_totals_.assign(nest_.results.size(), nullptr);
-  const LanesOf all(plan_.lanes);
+  const LanesOf all(lanes_);
   find_row_buffers();
   find_first_indices();
   begin_totals();
@@ -111,14 +112,14 @@ void NestCode::find_row_buffers() {
     const int64_t size = kept_size(nest_.values[v].dtype);
     const Code bytes = multiply(columns, index(size));
     const Code lines = bit_and(add(bytes, index(kLine - 1)), index(-kLine));
-    const int64_t more = (plan_.lanes * size + kLine - 1) / kLine * kLine;
+    const int64_t more = (lanes_ * size + kLine - 1) / kLine * kLine;
     next = element_at(next, integer_type(8), add(lines, index(more)));
   }
 }
 
 bool NestCode::is_always_full() const {
-  if (plan_.lanes == 1) return true;
-  return nest_.columns.is_number() && nest_.columns.number() % plan_.lanes == 0;
+  if (lanes_ == 1) return true;
+  return nest_.columns.is_number() && nest_.columns.number() % lanes_ == 0;
 }
 
 // ---- Loops over columns.
@@ -258,13 +259,14 @@ Code NestCode::kept(uint32_t v, const Step& step) const {
   return is_boolean(dtype) ? from_memory(code, dtype) : code;
 }
 
-compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan) {
+compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan,
+                                   unsigned lanes) {
   compile::CompiledKernel kernel;
   for (uint32_t v = 0; v < nest.values.size(); ++v) {
     if (!plan.buffers[v]) continue;
     const int64_t size = kept_size(nest.values[v].dtype);
     kernel.scratch_bytes_per_column += size;
-    kernel.scratch_bytes += kLine + (plan.lanes * size + kLine - 1) / kLine * kLine;
+    kernel.scratch_bytes += kLine + (lanes * size + kLine - 1) / kLine * kLine;
   }
   return kernel;
 }

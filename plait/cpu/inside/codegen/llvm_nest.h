@@ -8,8 +8,9 @@
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/nests/nest.h"
+#include "plait/compile/inside/nests/nest_plan.h"
+#include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/codegen/llvm_operations.h"
-#include "plait/cpu/inside/codegen/nest_plan.h"
 
 namespace plait::cpu::code {
 
@@ -57,12 +58,19 @@ void push(std::vector<Port>& ports, const Step& step);
 
 // ---- The function.
 
+using compile::NestPlan;
+using compile::ResultKind;
+using compile::StagePlan;
+
+// The number of lanes in which the nest is computed (llvm_lanes.cpp).
+unsigned lanes_of(const compile::Nest& nest, const NestPlan& plan, CpuLevel level);
+
 // The scratch memory that the nest needs; the address is not set.
-compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan);
+compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan, unsigned lanes);
 
 class NestCode {
  public:
-  NestCode(const compile::Nest& nest, const NestPlan& plan);
+  NestCode(const compile::Nest& nest, const NestPlan& plan, unsigned lanes);
   void emit(const std::string& name);
 
  private:
@@ -120,6 +128,7 @@ class NestCode {
 
   const compile::Nest& nest_;
   const NestPlan& plan_;
+  const unsigned lanes_;
   std::unordered_map<Dim, Code> sizes_;
   Code arguments_ = nullptr;
   std::vector<Code> parameters_, results_, buffers_;

@@ -108,7 +108,7 @@ void NestCode::begin_totals() {
     if (kind == ResultKind::accumulated) {
       clear(result);
     } else if (kind == ResultKind::accumulated_whole || kind == ResultKind::accumulated_once) {
-      const LanesOf lanes(kind == ResultKind::accumulated_once ? 1 : plan_.lanes);
+      const LanesOf lanes(kind == ResultKind::accumulated_once ? 1 : lanes_);
       result_totals_[r] = variable(vector_of(computed_type(dtype)));
       set(result_totals_[r], splat(identity_of(result.reduction, dtype)));
     }
@@ -121,7 +121,7 @@ void NestCode::end_totals() {
     if (kind != ResultKind::accumulated_whole && kind != ResultKind::accumulated_once) continue;
     const NestResult& result = nest_.results[r];
     const DType dtype = nest_.values[result.value].dtype;
-    const LanesOf lanes(kind == ResultKind::accumulated_once ? 1 : plan_.lanes);
+    const LanesOf lanes(kind == ResultKind::accumulated_once ? 1 : lanes_);
     const Code total =
         folded(result.reduction, dtype, get(result_totals_[r], vector_of(computed_type(dtype))));
     const LanesOf one(1);
@@ -157,12 +157,11 @@ void NestCode::clear(const NestResult& result) {
   const LanesOf one(1);
   if (along.is_number() && along.number() == 0) return store(start(), place, alignment);
   Code first = first_column_;
-  if (along.is_number() && along.number() == 1 && plan_.lanes > 1) {
+  if (along.is_number() && along.number() == 1 && lanes_ > 1) {
     const Code columns = subtract(end_column_, first_column_);
-    const Code whole =
-        add(first_column_, bit_and(columns, index(-static_cast<int64_t>(plan_.lanes))));
-    const LanesOf all(plan_.lanes);
-    loop(first_column_, whole, plan_.lanes,
+    const Code whole = add(first_column_, bit_and(columns, index(-static_cast<int64_t>(lanes_))));
+    const LanesOf all(lanes_);
+    loop(first_column_, whole, lanes_,
          [&](Code column) { store(start(), element_at(place, type, column), alignment); });
     first = whole;
   }

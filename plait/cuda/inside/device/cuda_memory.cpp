@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/cuda/inside/device/index_notes.h"
+#include "plait/cuda/inside/elementwise/pointwise.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
 
 namespace plait::cuda {
@@ -61,29 +62,15 @@ void CudaMemory::copy(const Array& from, Array& to) {
     return check(driver_.copy_on_device(address_of(to), address_of(from), bytes_of(to), stream_),
                  "cuMemcpyDtoDAsync");
   }
-  upload(from.on_host(), to);
+  copy_strided(from, to);
 }
 
 void CudaMemory::upload(const Array& from, Array& to) {
+  if (repeats_one_element(from.layout())) return fill(from, to);
   if (!to.is_contiguous()) {
-    Array whole = fetched(to);
-    copy_elements(from, whole);
-    const LayoutExtent extent = extent_of(to.layout());
-    const Address first = address_of(to.buffer().data() + extent.least * to.element_size());
-    const auto bytes = static_cast<size_t>(extent.count() * to.element_size());
-    return check(driver_.copy_to_device(first, whole.buffer().data(), bytes, stream_),
-                 "cuMemcpyHtoDAsync");
-  }
-  if (repeats_one_element(from.layout()) && (to.element_size() == 1 || to.element_size() == 4)) {
-    uint32_t word = 0;
-    std::memcpy(&word, from.data(), static_cast<size_t>(to.element_size()));
-    const auto count = static_cast<size_t>(to.element_count());
-    return to.element_size() == 1
-               ? check(driver_.fill_bytes(address_of(to), static_cast<unsigned char>(word), count,
-                                          stream_),
-                       "cuMemsetD8Async")
-               : check(driver_.fill_words(address_of(to), word, count, stream_),
-                       "cuMemsetD32Async");
+    Array dense = Array::empty_on(to.device(), to.dtype(), to.sizes());
+    upload(from, dense);
+    return copy_strided(dense, to);
   }
   // The driver copies from memory that is not pinned before it returns.
   const Array dense = from.contiguous();
@@ -91,23 +78,32 @@ void CudaMemory::upload(const Array& from, Array& to) {
         "cuMemcpyHtoDAsync");
 }
 
+void CudaMemory::fill(const Array& one, Array& to) {
+  const int64_t size = to.element_size();
+  if (!to.is_contiguous() || (size != 1 && size != 4)) return copy_strided(one, to);
+  uint32_t word = 0;
+  std::memcpy(&word, one.data(), static_cast<size_t>(size));
+  const auto count = static_cast<size_t>(to.element_count());
+  size == 1
+      ? check(driver_.fill_bytes(address_of(to), static_cast<unsigned char>(word), count, stream_),
+              "cuMemsetD8Async")
+      : check(driver_.fill_words(address_of(to), word, count, stream_), "cuMemsetD32Async");
+}
+
 void CudaMemory::download(const Array& from, Array& to) {
-  if (!from.is_contiguous() || !to.is_contiguous()) return copy_elements(fetched(from), to);
+  if (!from.is_contiguous()) {
+    Array dense = Array::empty_on(from.device(), from.dtype(), from.sizes());
+    copy_strided(from, dense);
+    return download(dense, to);
+  }
+  if (!to.is_contiguous()) {
+    Array dense = Array::empty(to.dtype(), to.sizes());
+    download(from, dense);
+    return copy_elements(dense, to);
+  }
   check(driver_.copy_to_host(to.writable_data(), address_of(from), bytes_of(from), stream_),
         "cuMemcpyDtoHAsync");
   synchronize();
-}
-
-Array CudaMemory::fetched(const Array& array) {
-  const LayoutExtent extent = extent_of(array.layout());
-  Array whole = Array::empty(array.dtype(), {extent.count()});
-  const Address first = address_of(array.buffer().data() + extent.least * array.element_size());
-  check(driver_.copy_to_host(whole.writable_data(), first, bytes_of(whole), stream_),
-        "cuMemcpyDtoHAsync");
-  synchronize();
-  Layout layout = array.layout();
-  layout.offset -= extent.least;
-  return whole.view(std::move(layout));
 }
 
 void CudaMemory::synchronize() { wait_and_report(device_); }

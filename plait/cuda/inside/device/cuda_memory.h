@@ -20,8 +20,8 @@ class CudaMemory : public DeviceMemory {
  private:
   void upload(const Array& from, Array& to);
   void download(const Array& from, Array& to);
-  // The part of the memory of an array that its elements lie in, on the host.
-  Array fetched(const Array& array);
+  // With an array that repeats one element of the host.
+  void fill(const Array& one, Array& to);
 
   const Driver& driver_;
   CudaDevice& device_;

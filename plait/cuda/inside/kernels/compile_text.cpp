@@ -17,7 +17,7 @@ namespace {
 
 // Products and sums are not contracted, so that a fused kernel gives the bits of its parts, and of
 // the CPU.
-constexpr const char* kOptions[] = {"--std=c++17", "--fmad=false"};
+constexpr const char* kOptions[] = {"--std=c++17", "--fmad=false", "--disable-warnings"};
 
 // "sm_90" for code, "compute_90" for PTX that the driver compiles. Code of an older architecture
 // runs on devices of the same generation.

@@ -4,8 +4,6 @@ namespace plait::cuda {
 
 const std::string_view kComplexText = R"(
 template <class C> INLINE C added(C a, C b) { return C{a.re + b.re, a.im + b.im}; }
-INLINE bool is_infinite(f32 x) { return (bits_of(x) & 0x7fffffffu) == 0x7f800000u; }
-INLINE bool is_infinite(f64 x) { return (bits_of(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull; }
 INLINE f32 with_sign(f32 x, f32 sign) { return copysignf(x, sign); }
 INLINE f64 with_sign(f64 x, f64 sign) { return copysign(x, sign); }
 

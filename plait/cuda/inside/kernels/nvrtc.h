@@ -31,7 +31,7 @@ struct Nvrtc {
   Status (*ptx_size)(Program, size_t*);
   Status (*ptx)(Program, char*);
 
-  std::string identity;            // of this library: another one compiles otherwise
+  std::string identity;            // another library compiles otherwise
   std::vector<int> architectures;  // those that it knows, ascending; empty if it does not say
 };
 

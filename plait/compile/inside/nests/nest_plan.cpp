@@ -1,37 +1,26 @@
-#include "plait/cpu/inside/codegen/nest_plan.h"
+#include "plait/compile/inside/nests/nest_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <functional>
+#include <utility>
 
-#include "plait/core/error.h"
-#include "plait/cpu/inside/codegen/llvm_operations.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/inside/primitives.h"
 
-namespace plait::cpu {
+namespace plait::compile {
 namespace {
 
-using compile::Nest;
-using compile::NestResult;
-using compile::NestValue;
 using Kind = NestValue::Kind;
 
 constexpr uint32_t kNever = 0xffffffff;
 constexpr int kMostComputedAgain = 6, kMostLoadedAgain = 3;
-constexpr int64_t kFewOperations = 12;  // kernels of at most so many are bound by memory or latency
-constexpr unsigned kMostLanes = 64;
-
-bool is_costly(const NestValue& value, DType operand) {
-  return value.primitive != &convert_primitive() && code::is_costly(value.primitive->name, operand);
-}
 
 class Planner {
  public:
-  Planner(const Nest& nest, CpuLevel level) : nest_(nest), level_(level) {}
+  explicit Planner(const Nest& nest) : nest_(nest) {}
 
-  NestPlan plan() {
+  NestPlan plan(IsCostly is_costly) {
+    find_costs(is_costly);
+    find_needed();
     find_stages();
     find_results();
     plan_.home.assign(nest_.values.size(), kNever);
@@ -41,27 +30,33 @@ class Planner {
     for (StagePlan& stage : plan_.stages) {
       if (stage.is_empty()) stage.values.clear();
     }
-    plan_.lanes = lanes();
     return std::move(plan_);
   }
 
  private:
   const NestValue& value(uint32_t v) const { return nest_.values[v]; }
-  bool costs(uint32_t v) const {
-    return value(v).kind == Kind::compute &&
-           is_costly(value(v), value(value(v).operands.back()).dtype);
+
+  void find_costs(IsCostly is_costly) {
+    for (const NestValue& each : nest_.values) {
+      const bool is_operation =
+          each.kind == Kind::compute && each.primitive != &convert_primitive();
+      plan_.is_costly.push_back(is_operation &&
+                                is_costly(each.primitive->name, value(each.operands.back()).dtype));
+    }
   }
 
-  // Finds the values that are needed, and their stages.
+  void find_needed() {
+    plan_.is_needed.assign(nest_.values.size(), false);
+    for (const NestResult& result : nest_.results) plan_.is_needed[result.value] = true;
+    for (size_t v = nest_.values.size(); v-- > 0;) {
+      if (!plan_.is_needed[v]) continue;
+      for (const uint32_t operand : nest_.values[v].operands) plan_.is_needed[operand] = true;
+    }
+  }
+
   void find_stages() {
     const size_t count = nest_.values.size();
     plan_.stage.assign(count, 0);
-    is_needed_.assign(count, false);
-    for (const NestResult& result : nest_.results) is_needed_[result.value] = true;
-    for (size_t v = count; v-- > 0;) {
-      if (!is_needed_[v]) continue;
-      for (const uint32_t operand : nest_.values[v].operands) is_needed_[operand] = true;
-    }
     uint32_t last = 0;
     for (uint32_t v = 0; v < count; ++v) {
       uint32_t& stage = plan_.stage[v];
@@ -69,13 +64,13 @@ class Planner {
         stage = std::max(stage, plan_.stage[operand]);
       }
       if (value(v).kind == Kind::reduce) ++stage;
-      if (!is_needed_[v]) continue;
+      if (!plan_.is_needed[v]) continue;
       last = std::max(last, stage);
       if (!value(v).has_columns) plan_.row_values.push_back(v);
     }
     plan_.stages.resize(last + 1);
     for (uint32_t v = 0; v < count; ++v) {
-      if (!is_needed_[v] || value(v).kind != Kind::reduce) continue;
+      if (!plan_.is_needed[v] || value(v).kind != Kind::reduce) continue;
       plan_.stages[plan_.stage[v] - 1].reductions.push_back(v);
     }
   }
@@ -133,7 +128,7 @@ class Planner {
         if (++loaded > kMostLoadedAgain) return false;
         continue;
       }
-      if (costs(u) || ++computed > kMostComputedAgain) return false;
+      if (plan_.is_costly[u] || ++computed > kMostComputedAgain) return false;
       open.insert(open.end(), value(u).operands.begin(), value(u).operands.end());
     }
     return true;
@@ -160,48 +155,14 @@ class Planner {
     std::ranges::sort(stage.values);
   }
 
-  // The element size in which most of the work is done.
-  int64_t dominant_size(int64_t& operations) const {
-    std::array<int64_t, 9> work = {};
-    for (uint32_t v = 0; v < nest_.values.size(); ++v) {
-      if (!is_needed_[v] || !value(v).has_columns || value(v).kind == Kind::number) continue;
-      const DType dtype = value(v).dtype;
-      const bool is_test = is_boolean(dtype) && value(v).kind == Kind::compute;
-      const DType counted = is_test ? value(value(v).operands.back()).dtype : dtype;
-      const int64_t weight = costs(v) ? 16 : value(v).kind == Kind::load ? 1 : 2;
-      if (value(v).kind == Kind::compute) operations += costs(v) ? 16 : 1;
-      work[static_cast<size_t>(size_of(code::computed_dtype(counted)))] += weight;
-    }
-    int64_t size = 8;
-    for (const int64_t other : {4, 2, 1}) {
-      if (work[static_cast<size_t>(other)] > work[static_cast<size_t>(size)]) size = other;
-    }
-    return size;
-  }
-
-  // Two registers, or four for cheap kernels, so that steps overlap.
-  unsigned lanes() const {
-    int64_t operations = 0;
-    const int64_t size = dominant_size(operations);
-    const int64_t bytes = level_ == CpuLevel::avx512 ? 64 : level_ == CpuLevel::avx2 ? 32 : 16;
-    const int64_t registers = operations <= kFewOperations ? 4 : 2;
-    auto result = static_cast<unsigned>(registers * bytes / size);
-    result = std::min(result, kMostLanes);
-    if (nest_.columns.is_number() && nest_.columns.number() < result) {
-      const auto columns = static_cast<unsigned>(std::max<int64_t>(nest_.columns.number(), 1));
-      result = std::min(result, std::bit_ceil(columns));
-    }
-    return result;
-  }
-
   const Nest& nest_;
-  CpuLevel level_;
   NestPlan plan_;
-  std::vector<bool> is_needed_;
 };
 
 }  // namespace
 
-NestPlan plan_of(const Nest& nest, CpuLevel level) { return Planner(nest, level).plan(); }
+NestPlan nest_plan_of(const Nest& nest, IsCostly is_costly) {
+  return Planner(nest).plan(is_costly);
+}
 
-}  // namespace plait::cpu
+}  // namespace plait::compile

@@ -1,15 +1,16 @@
 // Execution plan for one row of a nest: several loops over the columns (stages). Says in which one
-// each value is computed, and which values are buffered for later stages.
+// each value is computed, and which values are buffered for later stages. Targets emit their loops
+// from it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "plait/compile/inside/nests/nest.h"
-#include "plait/cpu/cpu_level.h"
 
-namespace plait::cpu {
+namespace plait::compile {
 
 // Handling of a result.
 enum class ResultKind : uint8_t {
@@ -31,8 +32,9 @@ struct StagePlan {
 };
 
 struct NestPlan {
-  unsigned lanes = 1;
-  std::vector<uint32_t> stage;  // by value
+  // By value: a result depends on it; it takes much longer than an addition; its stage.
+  std::vector<bool> is_needed, is_costly;
+  std::vector<uint32_t> stage;
   // Values without columns, in order; each is computed before the loop of its stage.
   std::vector<uint32_t> row_values;
   std::vector<ResultKind> result_kinds;
@@ -42,6 +44,10 @@ struct NestPlan {
   uint32_t buffer_count = 0;
 };
 
-NestPlan plan_of(const compile::Nest& nest, CpuLevel level);
+// True if a target's code for the operation, with this dtype of its last operand, takes much longer
+// than an addition. Not asked of conversions.
+using IsCostly = bool (*)(std::string_view operation, DType dtype);
 
-}  // namespace plait::cpu
+NestPlan nest_plan_of(const Nest& nest, IsCostly is_costly);
+
+}  // namespace plait::compile

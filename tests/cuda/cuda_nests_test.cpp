@@ -1,0 +1,272 @@
+// Loop nests on the emulated device compared with point-by-point evaluation; their texts by the
+// real NVRTC, where it is installed.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+#include "plait/cuda/inside/nests/nest_kernel.h"
+#include "plait/cuda/inside/nests/operations.h"
+#include "plait/ops/inside/primitives.h"
+#include "plait/ops/register_all.h"
+
+#include "tests/cuda/cuda_support.h"
+#include "tests/support/random_nest.h"
+
+namespace plait::cuda_test {
+namespace {
+
+using namespace nest_test;
+
+class CudaNests : public CudaTest {
+ protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    register_all();
+  }
+};
+
+Array bytes_of(const Elements& elements) {
+  const auto bytes = static_cast<int64_t>(elements.count() * elements.size());
+  Array array = Array::empty(DType::u8, {bytes});
+  if (bytes > 0) std::memcpy(array.writable_data(), elements.data(), static_cast<size_t>(bytes));
+  return array.on(kDevice);
+}
+cuda::Address address_of(const Array& array) {
+  return reinterpret_cast<cuda::Address>(array.device_data());
+}
+
+void run_nest(const Nest& nest, const std::vector<Elements>& parameters,
+              std::vector<Elements>& results, const SymbolMap<int64_t>& symbols) {
+  const cuda::NestKernel kernel(nest, {});
+  std::vector<int64_t> sizes;
+  for (const Dim size : kernel.sizes()) sizes.push_back(size.evaluate(symbols));
+  std::vector<Array> memory;
+  std::vector<cuda::NestParameter> from;
+  std::vector<cuda::Address> to;
+  for (const Elements& each : parameters) {
+    memory.push_back(bytes_of(each));
+    from.push_back({.address = address_of(memory.back())});
+  }
+  const size_t first = memory.size();
+  for (const Elements& each : results) {
+    memory.push_back(bytes_of(each));
+    to.push_back(address_of(memory.back()));
+  }
+  kernel.run(cuda::cuda_device(0), sizes, from, to);
+  for (size_t r = 0; r < results.size(); ++r) {
+    const Array here = memory[first + r].on_host();
+    std::memcpy(results[r].data(), here.data(), static_cast<size_t>(here.element_count()));
+  }
+}
+
+void check_on_device(const Nest& nest, const std::vector<size_t>& parameter_counts,
+                     const std::vector<size_t>& result_counts,
+                     const SymbolMap<int64_t>& symbols = {}, double least_tolerance = 0) {
+  std::vector<Elements> in, out, expected;
+  for (size_t i = 0; i < parameter_counts.size(); ++i) {
+    in.push_back(random_elements(nest.parameters[i], parameter_counts[i],
+                                 static_cast<unsigned>(17 * i + parameter_counts[i])));
+  }
+  for (size_t i = 0; i < result_counts.size(); ++i) {
+    expected.emplace_back(nest.values[nest.results[i].value].dtype, result_counts[i]);
+  }
+  out = expected;
+  std::vector<const Elements*> from;
+  std::vector<Elements*> to;
+  for (const Elements& each : in) from.push_back(&each);
+  for (Elements& each : expected) to.push_back(&each);
+  run_reference(nest, from, to, symbols);
+  run_nest(nest, in, out, symbols);
+  for (size_t r = 0; r < out.size(); ++r) {
+    const DType dtype = out[r].dtype();
+    const double tolerance = std::max(relative_error_of(dtype), least_tolerance);
+    for (size_t i = 0; i < out[r].count(); ++i) {
+      const double x = real_of(dtype, out[r].element(i)),
+                   y = real_of(dtype, expected[r].element(i));
+      ASSERT_TRUE(is_close(x, y, tolerance, tolerance))
+          << "result " << r << " at " << i << " is " << x << " instead of " << y << " of\n"
+          << nest.text();
+    }
+  }
+}
+
+TEST_F(CudaNests, RandomOnesComputeWhatTheirPointsDo) {
+  const unsigned count = std::getenv("PLAIT_TEST_ALL") != nullptr ? 150 : 12;
+  for (unsigned seed = 0; seed < count; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomNest random(seed);
+    random.fill();
+    check_on_device(random.nest(), random.parameter_counts(), random.result_counts(),
+                    random.symbols(), random.tolerance());
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+const Dim kRows = Dim::symbol("r"), kColumns = Dim::symbol("c");
+
+// The gradient of a normalisation: each row's sums, and sums over rows for each column and over
+// all.
+Nest backward_nest(DType dtype) {
+  NestMaker maker({kRows}, kColumns, 0);
+  const uint32_t x = maker.load(dtype, {kColumns, 1}), y = maker.load(dtype, {kColumns, 1});
+  const uint32_t product = maker.compute("multiply", {maker.compute("tanh", {x}), y});
+  const uint32_t total = maker.reduce(Reduction::sum, product);
+  const uint32_t mean = maker.compute("divide", {total, maker.size(dtype, maker.nest.columns)});
+  const uint32_t centred = maker.compute("subtract", {product, mean});
+  maker.result(centred, {kColumns, 1});
+  maker.result(mean, {1, 0});
+  maker.result(centred, {0, 1}, Reduction::sum);
+  maker.result(product, {0, 0}, Reduction::sum);
+  maker.result(mean, {0, 0}, Reduction::maximum);
+  return maker.nest;
+}
+
+TEST_F(CudaNests, RowsAndColumns) {
+  for (const auto& [rows, columns] : std::vector<std::pair<size_t, size_t>>{
+           {1, 1}, {70, 33}, {40, 512}, {33, 513}, {3, 1100}, {0, 7}}) {
+    check_on_device(
+        backward_nest(DType::f32), {rows * columns, rows * columns},
+        {rows * columns, rows, columns, 1, 1},
+        {{kRows, static_cast<int64_t>(rows)}, {kColumns, static_cast<int64_t>(columns)}}, 1e-4);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The values that are kept for the second stage do not fit into shared memory.
+TEST_F(CudaNests, LongRowsAreComputedAgain) {
+  NestMaker maker({kRows}, kColumns);
+  const uint32_t x = maker.compute("exp", {maker.load(DType::f64, {kColumns, 1})});
+  maker.result(maker.compute("divide", {x, maker.reduce(Reduction::sum, x)}), {kColumns, 1});
+  for (const size_t columns : {100, 2000, 30000}) {
+    check_on_device(maker.nest, {2 * columns}, {2 * columns},
+                    {{kRows, 2}, {kColumns, static_cast<int64_t>(columns)}});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The same result is written in place of the parameter.
+TEST_F(CudaNests, LongRowsInPlace) {
+  NestMaker maker({kRows}, kColumns);
+  const uint32_t x = maker.load(DType::f64, {kColumns, 1});
+  const uint32_t y = maker.compute("exp", {x});
+  const uint32_t z = maker.compute("divide", {y, maker.reduce(Reduction::sum, y)});
+  maker.result(z, {kColumns, 1});
+  maker.result(maker.compute("multiply", {y, maker.reduce(Reduction::maximum, z)}), {kColumns, 1});
+  constexpr int64_t kCount = 30000;
+  const cuda::NestKernel kernel(maker.nest, {});
+  const Array from = numbers(DType::f64, {kCount}).on(kDevice);
+  Array apart = Array::empty_on(kDevice, DType::f64, {kCount}), other = from.copy();
+  Array second = Array::empty_on(kDevice, DType::f64, {kCount});
+  std::vector<int64_t> sizes;
+  for (const Dim size : kernel.sizes()) {
+    sizes.push_back(size.evaluate({{kRows, 1}, {kColumns, kCount}}));
+  }
+  const auto run = [&](const Array& x_of, const Array& first) {
+    const cuda::NestParameter parameter{.address = address_of(x_of)};
+    const cuda::Address to[] = {address_of(first), address_of(second)};
+    kernel.run(cuda::cuda_device(0), sizes, {&parameter, 1}, to);
+    return second.on_host();
+  };
+  const Array expected = run(from, apart);
+  expect_same(run(other, other), expected, "second result");
+  expect_same(other, apart.on_host(), "first result");
+}
+
+TEST_F(CudaNests, GroupsOfRows) {
+  const Dim groups = Dim::symbol("g");
+  NestMaker maker({groups, kRows}, kColumns, 1);
+  const uint32_t x = maker.load(DType::f32, {kRows * kColumns, kColumns, 1});
+  maker.result(x, {kColumns, 0, 1}, Reduction::sum);
+  maker.result(x, {1, 0, 0}, Reduction::maximum);
+  maker.result(maker.compute("negative", {x}), {kRows * kColumns, kColumns, 1});
+  for (const auto& [g, r, c] : std::vector<std::array<int64_t, 3>>{
+           {1, 1, 1}, {3, 5, 40}, {2, 300, 7}, {5, 9, 130}, {2, 0, 3}}) {
+    const auto count = static_cast<size_t>(g * r * c);
+    check_on_device(maker.nest, {count},
+                    {static_cast<size_t>(g * c), static_cast<size_t>(g), count},
+                    {{groups, g}, {kRows, r}, {kColumns, c}}, 1e-4);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(CudaNests, DomainsAreNotReadOutside) {
+  NestMaker maker({kRows}, kColumns);
+  const uint32_t x = maker.load(DType::f32, {7, 1}, -9);
+  maker.nest.values[x].domains = {{0, 1, 4}, {1, 2, 9}};
+  maker.nest.values[x].number = Element::of(0.5);
+  maker.result(x, {kColumns, 1});
+  check_on_device(maker.nest, {21}, {5 * 12}, {{kRows, 5}, {kColumns, 12}});
+}
+
+#ifdef PLAIT_NVRTC_LIBRARY
+constexpr const char* kNvrtcLibrary = PLAIT_NVRTC_LIBRARY;
+#else
+constexpr const char* kNvrtcLibrary = "auto";
+#endif
+
+// The real compiler, where there is one.
+class CudaTexts : public testing::Test {
+ protected:
+  void SetUp() override {
+    register_all();
+    try {
+      nvrtc_ = cuda::open_nvrtc(kNvrtcLibrary);
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.message();
+    }
+    if (nvrtc_.architectures.empty()) GTEST_SKIP() << "this is not NVIDIA's compiler";
+  }
+  void compile(const cuda::KernelText& text, std::initializer_list<int> architectures = {90, 80}) {
+    for (const int architecture : architectures) {
+      EXPECT_FALSE(cuda::compile_text(nvrtc_, text, architecture).empty());
+    }
+  }
+
+  cuda::Nvrtc nvrtc_;
+};
+
+// All operations of one dtype, in one kernel.
+cuda::KernelText operations_of(DType dtype) {
+  NestMaker maker({}, kColumns);
+  const uint32_t x = maker.load(dtype, {1}), condition = maker.load(DType::boolean, {1});
+  const auto place = [&](uint32_t v) { maker.result(v, {1}); };
+  for (const ir::Primitive* primitive : ir::primitives()) {
+    if (primitive->elementwise == ir::Elementwise::no || !primitive->takes.contains(dtype))
+      continue;
+    std::vector<uint32_t> operands(primitive->operands.least, x);
+    std::vector<DType> dtypes(operands.size(), dtype);
+    if (primitive->name == "select") operands[0] = condition;
+    const DType result = ir::elementwise_result(primitive->elementwise, dtype);
+    if (!cuda::computes(*primitive, dtypes, result)) continue;
+    place(maker.compute(primitive->name.c_str(), operands));
+  }
+  for (const DTypeInfo& info : kDTypes) {
+    if (info.kind != DTypeKind::key) place(maker.convert(x, info.dtype));
+  }
+  const cuda::NestKernel kernel(maker.nest, {.name = fmt::format("all_{}", name_of(dtype))});
+  return kernel.texts().front();
+}
+
+TEST_F(CudaTexts, OperationsCompile) {
+  for (const DTypeInfo& info : kDTypes) {
+    if (info.kind != DTypeKind::key) compile(operations_of(info.dtype), {90});
+  }
+}
+
+TEST_F(CudaTexts, SchedulesCompile) {
+  std::vector<Nest> nests = {backward_nest(DType::f16)};
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    RandomNest random(seed);
+    random.fill();
+    nests.push_back(random.nest());
+  }
+  for (const Nest& nest : nests) {
+    for (const cuda::KernelText& text : cuda::NestKernel(nest, {}).texts()) compile(text);
+  }
+}
+
+}  // namespace
+}  // namespace plait::cuda_test
