@@ -1,33 +1,17 @@
 #include "tests/cuda/both_devices.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
-#include <dlfcn.h>
-
 #include "plait/core/device.h"
-#include "plait/core/settings.h"
 #include "plait/ir/primitive.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
-#include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
 namespace {
-
-template <class Function>
-Function emulator_function(const char* name) {
-#ifdef PLAIT_EMULATOR_LIBRARY
-  void* const library = dlopen(PLAIT_EMULATOR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
-#else
-  (void)name;
-  return nullptr;
-#endif
-}
 
 int64_t host_calls_of(const ir::Primitive& primitive) {
   for (const HostCalls& each : host_calls()) {
@@ -52,34 +36,13 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::string bytes_text(const Array& a) { return a.element_count() < 200 ? text_of(a) : "(long)"; }
+std::string short_text(const Array& a) { return a.element_count() < 200 ? text_of(a) : "(long)"; }
 
 }  // namespace
 
-void BothDevices::SetUp() {
-#ifdef PLAIT_EMULATOR_LIBRARY
-  set_setting("cuda", PLAIT_EMULATOR_LIBRARY);
-#else
-  GTEST_SKIP() << "the emulated device was not built";
-#endif
-  ASSERT_GT(device_count(Device::Kind::cuda), 0);
-}
-
 void BothDevices::TearDown() {
-#ifdef PLAIT_EMULATOR_LIBRARY
-  EXPECT_EQ(findings(), "");
-  set_order(0);
-#endif
-}
-
-std::string BothDevices::findings() {
-  return emulator_function<const char* (*)()>("plait_emulator_findings")();
-}
-
-void BothDevices::set_order(int order) {
-  device_memory(Device("cuda:0")).synchronize();
-  setenv("PLAIT_EMULATED_ORDER", std::to_string(order).c_str(), 1);
-  emulator_function<void (*)()>("plait_emulator_reset")();
+  if (!IsSkipped()) set_order(0);
+  CudaTest::TearDown();
 }
 
 // A view there with the same strides.
@@ -126,7 +89,7 @@ void BothDevices::expect_same(const ir::Primitive& primitive, const std::vector<
       const Array &host = results.host[i], &device = results.device[i];
       EXPECT_TRUE(same_bits(host, device))
           << primitive.name << " " << name << ", result " << i << ", order " << order << ": "
-          << bytes_text(device) << "\n, expected " << bytes_text(host);
+          << short_text(device) << "\n, expected " << short_text(host);
     }
     EXPECT_EQ(findings(), "") << primitive.name << " " << name;
     if (HasFailure()) return;
@@ -206,6 +169,14 @@ Array indices_between(DType dtype, const Sizes& sizes, int64_t least, int64_t en
         least + static_cast<int64_t>(r % static_cast<uint64_t>(end - least));
   }
   return numbers.converted(dtype);
+}
+
+Array permuted(const Array& x, const std::vector<int64_t>& axes) {
+  return x.view(x.layout().permuted(axes));
+}
+
+Array stepped(const Array& x, int64_t axis, int64_t step) {
+  return x.view(x.layout().sliced(axis, Slice{1, std::nullopt, step}));
 }
 
 bool same_bits(const Array& a, const Array& b) {

@@ -2,7 +2,6 @@
 // without a finding of its checker.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,11 +11,12 @@
 #include "plait/ir/primitive.h"
 #include "plait/tensor/memory/array.h"
 
+#include "tests/cuda/cuda_support.h"
+
 namespace plait {
 
-class BothDevices : public testing::Test {
+class BothDevices : public cuda_test::CudaTest {
  protected:
-  void SetUp() override;
   void TearDown() override;
 
   const Device there{"cuda:0"};
@@ -34,10 +34,6 @@ class BothDevices : public testing::Test {
   // Expects the same up to `ulps` of the dtype, relative to the greatest element.
   void expect_near(const ir::Primitive& primitive, const std::vector<Array>& operands,
                    const ir::Attributes& attributes, double ulps, const std::string& name = {});
-
-  static std::string findings();
-  // Legal orders of threads: 0, or a seed.
-  static void set_order(int order);
 };
 
 // Numbers that repeat, with zeros of both signs, infinities and NaN where the dtype has them.
@@ -45,6 +41,10 @@ Array assorted(DType dtype, const Sizes& sizes, int64_t seed = 1, bool finite = 
 // Integers from `least` to before `end`.
 Array indices_between(DType dtype, const Sizes& sizes, int64_t least, int64_t end,
                       int64_t seed = 1);
+// Views: with the axes in another order; of each `step`-th element along an axis, from the second
+// on.
+Array permuted(const Array& x, const std::vector<int64_t>& axes);
+Array stepped(const Array& x, int64_t axis, int64_t step);
 bool same_bits(const Array& a, const Array& b);
 
 }  // namespace plait

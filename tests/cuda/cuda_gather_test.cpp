@@ -29,13 +29,6 @@ class CudaGather : public BothDevices {
   }
 };
 
-Array permuted(const Array& x, std::vector<int64_t> axes) {
-  return x.view(x.layout().permuted(axes));
-}
-Array stepped(const Array& x, int64_t axis, int64_t step) {
-  return x.view(x.layout().sliced(axis, Slice{1, std::nullopt, step}));
-}
-
 TEST_F(CudaGather, EveryDType) {
   for (const DTypeInfo& info : kDTypes) {
     if (info.kind == DTypeKind::key) continue;

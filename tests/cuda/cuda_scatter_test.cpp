@@ -30,10 +30,6 @@ class CudaScatter : public BothDevices {
   }
 };
 
-Array permuted(const Array& x, std::vector<int64_t> axes) {
-  return x.view(x.layout().permuted(axes));
-}
-
 // Sets and copies know sizes only; other combinations have a text for each dtype.
 TEST_F(CudaScatter, DTypesOfEachCombination) {
   const std::vector<std::vector<DType>> dtypes = {
@@ -142,7 +138,7 @@ TEST_F(CudaScatter, BadIndicesAreErrorsAtTheNextWait) {
   for (const bool unique : {false, true}) {
     const std::vector<Tensor> operands{
         Tensor(assorted(DType::f32, {2, 4}).on(there)),
-        Tensor(assorted(DType::f32, {2, 3}).on(there)),
+        Tensor(assorted(DType::f32, {3, 2}).on(there)),
         Tensor(Array::of<int64_t>(std::vector<int64_t>{1, -5, 4}, {3}).on(there))};
     (void)apply_all(scatter_add_primitive(), operands,
                     ir::Attributes::of(GatherAttributes{.axes = {1}, .unique = unique}));

@@ -30,7 +30,7 @@ std::optional<Nvrtc> nvidias_nvrtc() {
   return std::nullopt;
 }
 
-class CudaTexts : public testing::Test {
+class CudaKernelTexts : public testing::Test {
  protected:
   void SetUp() override {
     nvrtc_ = nvidias_nvrtc();
@@ -49,7 +49,7 @@ class CudaTexts : public testing::Test {
   std::optional<Nvrtc> nvrtc_;
 };
 
-TEST_F(CudaTexts, OfRandomNumbers) {
+TEST_F(CudaKernelTexts, OfRandomNumbers) {
   expect_compiles("random_bits", random_bits_text(1));
   expect_compiles("random_bits", random_bits_text(8));
   for (const DType dtype : {DType::f64, DType::f16}) {
@@ -65,7 +65,7 @@ TEST_F(CudaTexts, OfRandomNumbers) {
   expect_compiles("random_values", random_values_text(Distribution::normal, DType::f32), 80);
 }
 
-TEST_F(CudaTexts, OfIndexing) {
+TEST_F(CudaKernelTexts, OfIndexing) {
   Points points;
   points.rank = 2;
   points.indices = 2;
@@ -97,7 +97,7 @@ TEST_F(CudaTexts, OfIndexing) {
   expect_compiles("gather", gather_text(points, row, 16, true), 80);
 }
 
-TEST_F(CudaTexts, OfSorts) {
+TEST_F(CudaKernelTexts, OfSorts) {
   for (const DType dtype : {DType::f64, DType::bf16, DType::i16}) {
     expect_compiles("sort_rows", block_sort_text(dtype));
     expect_compiles("take_sorted", sorted_values_text(dtype, dtype == DType::f64 ? 8 : 4));
@@ -112,9 +112,8 @@ TEST_F(CudaTexts, OfSorts) {
   expect_compiles("move_items", radix_sort_text(4, 4), 80);
 }
 
-TEST_F(CudaTexts, OfScans) {
-  for (const DType dtype :
-       {DType::f32, DType::bf16, DType::i8, DType::c64}) {
+TEST_F(CudaKernelTexts, OfScans) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i8, DType::c64}) {
     if (joins(ScanKind::product, dtype)) {
       expect_compiles("scan_rows", scan_text(ScanKind::product, dtype));
     } else {

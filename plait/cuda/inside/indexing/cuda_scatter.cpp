@@ -14,8 +14,6 @@
 namespace plait::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-
 // One call: the points, and the rows of the result, which begins as x.
 class Scatter {
  public:
@@ -34,13 +32,13 @@ class Scatter {
     static Immortal<KernelVariants> variants("update_rows");
     const KernelFunction& function = variants->of(
         device_, "update_rows",
-        {points_.rank, points_.indices, row_.rank, is_narrow(total), static_cast<int64_t>(combine_),
-         dtype_number(result_.dtype())},
+        {points_.rank, points_.indices, row_.rank, fits_32_bits(total),
+         static_cast<int64_t>(combine_), dtype_number(result_.dtype())},
         [&] {
-          return update_rows_text(points_, row_, is_narrow(total), combine_, result_.dtype());
+          return update_rows_text(points_, row_, fits_32_bits(total), combine_, result_.dtype());
         });
-    launch(device_, function, blocks_for(total), kThreads, 0, points_, row_, address_of(result_),
-           address_of(updates_), total);
+    launch(device_, function, blocks_for(total), kBlockThreads, 0, points_, row_,
+           device_address(result_), device_address(updates_), total);
   }
 
   // The number of each point's row, which is `rows` if it is dropped.
@@ -49,37 +47,40 @@ class Scatter {
     const Array keys = Array::empty_on(result_.device(), key, {1, points_.count});
     offsets = Array::empty_on(result_.device(), DType::i64, {points_.count});
     static Immortal<KernelVariants> variants("locate");
-    const bool narrow = is_narrow(points_.count);
+    const bool narrow = fits_32_bits(points_.count);
     const KernelFunction& function =
         variants->of(device_, "locate", {points_.rank, points_.indices, narrow, size_of(key)},
                      [&] { return locate_text(points_, narrow, size_of(key)); });
-    launch(device_, function, blocks_for(points_.count), kThreads, 0, points_, address_of(keys),
-           address_of(offsets), rows);
+    launch(device_, function, blocks_for(points_.count), kBlockThreads, 0, points_,
+           device_address(keys), device_address(offsets), rows);
     return keys;
   }
 
   void update_sorted(const Array& keys, const Array& offsets, int64_t rows) const {
     const SortedRows sorted =
         radix_sort(device_, keys, std::bit_width(static_cast<uint64_t>(rows)));
-    const Address at[] = {address_of(sorted.keys), address_of(sorted.order), address_of(offsets),
-                          address_of(result_), address_of(updates_)};
+    const Address at[] = {device_address(sorted.keys), device_address(sorted.order),
+                          device_address(offsets), device_address(result_),
+                          device_address(updates_)};
     const int64_t total = points_.count * row_.count;
     const int64_t key = keys.element_size(), index = sorted.order.element_size();
     const auto function = [&](std::string_view name, int64_t number) -> const KernelFunction& {
       static Immortal<KernelVariants> variants("sorted_updates");
       const DType dtype = result_.dtype();
-      return variants->of(
-          device_, name,
-          {number, row_.rank, is_narrow(total), key, index, static_cast<int64_t>(combine_),
-           dtype_number(dtype)},
-          [&] { return sorted_updates_text(row_, is_narrow(total), key, index, combine_, dtype); });
+      return variants->of(device_, name,
+                          {number, row_.rank, fits_32_bits(total), key, index,
+                           static_cast<int64_t>(combine_), dtype_number(dtype)},
+                          [&] {
+                            return sorted_updates_text(row_, fits_32_bits(total), key, index,
+                                                       combine_, dtype);
+                          });
     };
     if (combine_ != Combine::set && may_combine_first(combine_, result_.dtype())) {
       return update_runs(function("update_runs", 0), function("join_runs", 1), at, rows);
     }
     const char* const name = combine_ == Combine::set ? "set_last" : "update_in_order";
-    launch(device_, function(name, 2), blocks_for(total), kThreads, 0, row_, at[0], at[1], at[2],
-           at[3], at[4], points_.count, rows);
+    launch(device_, function(name, 2), blocks_for(total), kBlockThreads, 0, row_, at[0], at[1],
+           at[2], at[3], at[4], points_.count, rows);
   }
 
  private:
@@ -89,10 +90,10 @@ class Scatter {
     const int64_t bytes = total * combined_bytes(combine_, result_.dtype());
     const Array heads = Array::empty_on(result_.device(), DType::u8, {bytes});
     const Array parts = Array::empty_on(result_.device(), DType::u8, {bytes});
-    launch(device_, update, blocks_for(total), kThreads, 0, row_, at[0], at[1], at[2], at[3], at[4],
-           address_of(heads), address_of(parts), points_.count, rows);
-    launch(device_, join, blocks_for(total), kThreads, 0, row_, at[0], at[1], at[2], at[3],
-           address_of(heads), address_of(parts), points_.count, rows);
+    launch(device_, update, blocks_for(total), kBlockThreads, 0, row_, at[0], at[1], at[2], at[3],
+           at[4], device_address(heads), device_address(parts), points_.count, rows);
+    launch(device_, join, blocks_for(total), kBlockThreads, 0, row_, at[0], at[1], at[2], at[3],
+           device_address(heads), device_address(parts), points_.count, rows);
   }
 
   CudaDevice& device_;

@@ -33,16 +33,16 @@ INLINE T value_of(State x) { return Memory<T>::write(x); }
 constexpr std::string_view kSet = R"(
 INLINE State combined(State, State b) { return b; }
 )";
-constexpr std::string_view kInteger = R"(
+constexpr std::string_view kIntegerUpdate = R"(
 INLINE State combined(State a, State b) { return (State)((u64)a OPERATION (u64)b); }
 )";
-constexpr std::string_view kReal = R"(
+constexpr std::string_view kRealUpdate = R"(
 INLINE State combined(State a, State b) { return a OPERATION b; }
 )";
-constexpr std::string_view kComplex = R"(
+constexpr std::string_view kComplexUpdate = R"(
 INLINE State combined(State a, State b) { return OPERATION(a, b); }
 )";
-constexpr std::string_view kExtreme = R"(
+constexpr std::string_view kExtremeUpdate = R"(
 INLINE State combined(State a, State b) {
   const auto x = read(a), y = read(b);
   return y IS_FURTHER_THAN x || y != y ? b : a;
@@ -155,12 +155,12 @@ join_runs(const __grid_constant__ Row row, const Key* __restrict__ keys, const I
 }
 )";
 
-bool is_narrow_float(DType dtype) { return is_floating(dtype) && size_of(dtype) < 4; }
+bool is_short_float(DType dtype) { return is_floating(dtype) && size_of(dtype) < 4; }
 bool is_arithmetic(Combine combine) {
   return combine == Combine::add || combine == Combine::multiply;
 }
 
-std::string operation_text(Combine combine, DType dtype) {
+std::string update_text(Combine combine, DType dtype) {
   if (combine == Combine::set) {
     const int64_t size = size_of(dtype);
     return fmt::format("typedef {} T;\n{}{}", size == 16 ? "uint4" : unsigned_name(size),
@@ -171,15 +171,15 @@ std::string operation_text(Combine combine, DType dtype) {
       fmt::format("typedef {} T;\n", dtype == DType::boolean ? "u8" : name_of(dtype));
   if (!is_arithmetic(combine)) {
     return fmt::format("{}#define IS_FURTHER_THAN {}\n{}{}", type,
-                       combine == Combine::minimum ? "<" : ">", kPlainState, kExtreme);
+                       combine == Combine::minimum ? "<" : ">", kPlainState, kExtremeUpdate);
   }
   if (is_complex(dtype)) {
     return fmt::format("{}#define OPERATION {}\n{}{}{}", type, is_sum ? "added" : "multiplied",
-                       kComplexText, kPlainState, kComplex);
+                       kComplexText, kPlainState, kComplexUpdate);
   }
   return fmt::format("{}#define OPERATION {}\n{}{}", type, is_sum ? "+" : "*",
-                     is_narrow_float(dtype) ? kNarrowState : kPlainState,
-                     is_floating(dtype) ? kReal : kInteger);
+                     is_short_float(dtype) ? kNarrowState : kPlainState,
+                     is_floating(dtype) ? kRealUpdate : kIntegerUpdate);
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ bool may_combine_first(Combine combine, DType dtype) {
 }
 
 int64_t combined_bytes(Combine combine, DType dtype) {
-  return is_narrow_float(dtype) && is_arithmetic(combine) ? 4 : size_of(dtype);
+  return is_short_float(dtype) && is_arithmetic(combine) ? 4 : size_of(dtype);
 }
 
 std::string locate_text(const Points& points, bool narrow, int64_t key_bytes) {
@@ -199,7 +199,7 @@ std::string locate_text(const Points& points, bool narrow, int64_t key_bytes) {
 
 std::string update_rows_text(const Points& points, const Row& row, bool narrow, Combine combine,
                              DType dtype) {
-  return fmt::format("{}{}{}", points_text(points, row, narrow), operation_text(combine, dtype),
+  return fmt::format("{}{}{}", points_text(points, row, narrow), update_text(combine, dtype),
                      kUpdateRows);
 }
 
@@ -212,7 +212,7 @@ std::string sorted_updates_text(const Row& row, bool narrow, int64_t key_bytes, 
   points.indices = 1;
   return fmt::format("{}typedef {} Key;\ntypedef {} Index;\n#define TILE {}\n{}{}",
                      points_text(points, row, narrow), unsigned_name(key_bytes),
-                     unsigned_name(index_bytes), kPointsOfTile, operation_text(combine, dtype),
+                     unsigned_name(index_bytes), kPointsOfTile, update_text(combine, dtype),
                      kernels);
 }
 

@@ -13,9 +13,9 @@
 namespace plait::cuda {
 namespace {
 
-constexpr int64_t kTile = 4096;  // as in the text
+constexpr int64_t kSortTile = 4096;  // as in the text
 constexpr int64_t kDigits = 256;
-constexpr int kThreads = 256, kDigitBits = 8;
+constexpr int kDigitBits = 8;
 
 // Block b works on tile b % tiles of row b / tiles. counts[row][digit][tile].
 constexpr std::string_view kRadixSort = R"(
@@ -99,7 +99,7 @@ std::string radix_sort_text(int64_t key_bytes, int64_t index_bytes) {
 SortedRows radix_sort(CudaDevice& device, Array keys, int bits) {
   const Device place = keys.device();
   const int64_t rows = keys.sizes()[0], length = keys.sizes()[1];
-  const int64_t tiles = quotient_up(length, kTile), lines = rows * kDigits;
+  const int64_t tiles = quotient_up(length, kSortTile), lines = rows * kDigits;
   const DType index = length < int64_t{1} << 32 ? DType::u32 : DType::u64;
   const auto function = [&](std::string_view name, int64_t number) -> const KernelFunction& {
     static Immortal<KernelVariants> variants("radix_sort");
@@ -114,13 +114,14 @@ SortedRows radix_sort(CudaDevice& device, Array keys, int bits) {
   Array moved = Array::empty_on(place, keys.dtype(), keys.sizes());
   Array order, moved_order = Array::empty_on(place, index, keys.sizes());
   const auto pass = [&](int32_t shift) {
-    launch(device, count_digits, {rows * tiles}, kThreads, 0, address_of(keys), address_of(counts),
-           length, tiles, shift);
-    launch(device, sum_tiles, blocks_for(lines, 1), kThreads, 0, address_of(counts),
-           address_of(totals), lines, tiles);
-    launch(device, move_items, {rows * tiles}, kThreads, 0, address_of(keys),
-           order ? address_of(order) : Address{0}, address_of(moved), address_of(moved_order),
-           address_of(counts), address_of(totals), length, tiles, shift);
+    launch(device, count_digits, {rows * tiles}, kBlockThreads, 0, device_address(keys),
+           device_address(counts), length, tiles, shift);
+    launch(device, sum_tiles, blocks_for(lines, 1), kBlockThreads, 0, device_address(counts),
+           device_address(totals), lines, tiles);
+    launch(device, move_items, {rows * tiles}, kBlockThreads, 0, device_address(keys),
+           order ? device_address(order) : Address{0}, device_address(moved),
+           device_address(moved_order), device_address(counts), device_address(totals), length,
+           tiles, shift);
   };
   for (int32_t shift = 0; shift == 0 || shift < bits; shift += kDigitBits) {
     pass(shift);

@@ -2,10 +2,9 @@
 
 #include <cmath>
 
-#include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/cuda/inside/kernels/device_operands.h"
 #include "plait/cuda/inside/kernels/kernel_variants.h"
-#include "plait/cuda/inside/kernels/launch.h"
 #include "plait/cuda/inside/random/philox_text.h"
 #include "plait/cuda/inside/random/random_text.h"
 #include "plait/ops/inside/random/random_primitives.h"
@@ -14,15 +13,13 @@
 namespace plait::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int64_t kMostThreadBlocks = 1 << 16;  // each thread then computes several blocks
 constexpr int64_t kBlockBytes = 16;
 
 // The result of a call: `each` elements for each key.
 class Draw {
  public:
   explicit Draw(KernelCall& call)
-      : device_(cuda_device(call.device.index)),
+      : device_(device_of(call)),
         keys_(call.operands[0].contiguous()),
         result_(call.new_result(0)) {
     if (result_.element_count() == 0) return;
@@ -32,7 +29,7 @@ class Draw {
       const auto* numbers = reinterpret_cast<const uint64_t*>(words.data());
       all_ = Array::of(std::span(numbers, words.size() / 8), {keys_.element_count(), 2})
                  .on(call.device);
-      given_.all = reinterpret_cast<Address>(all_.device_data());
+      given_.all = device_address(all_);
     }
     each_ = result_.element_count() / keys_.element_count();
   }
@@ -42,14 +39,13 @@ class Draw {
   template <class... Rest>
   void launch_for(const KernelFunction& function, int64_t per_key, Rest... rest) const {
     const int64_t total = per_key * keys_.element_count();
-    const int64_t blocks = std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks);
-    launch(device_, function, {blocks}, kThreads, 0, given_,
-           reinterpret_cast<Address>(result_.device_data()), rest..., total);
+    launch(device_, function, blocks_for(total), kBlockThreads, 0, given_, device_address(result_),
+           rest..., total);
   }
   bool is_empty() const { return result_.element_count() == 0; }
   CudaDevice& device() const { return device_; }
   const RandomKeys& keys() const { return given_; }
-  Address result() const { return reinterpret_cast<Address>(result_.device_data()); }
+  Address result() const { return device_address(result_); }
 
  private:
   CudaDevice& device_;
@@ -92,8 +88,8 @@ void run_integers(KernelCall& call, const void*) {
   static Immortal<KernelVariants> variants("random_integers");
   launch(draw.device(),
          variants->of(draw.device(), "random_integers", {}, [] { return random_integers_text(); }),
-         {std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks)}, kThreads, 0,
-         draw.keys(), draw.result(), draw.each(), blocks, total, count);
+         blocks_for(total), kBlockThreads, 0, draw.keys(), draw.result(), draw.each(), blocks,
+         total, count);
 }
 
 // As the kernel has it.
@@ -128,8 +124,8 @@ void run_truncated(KernelCall& call, const void*) {
   launch(draw.device(),
          variants->of(draw.device(), "truncated_normal", {dtype_number(a.dtype)},
                       [&] { return truncated_normal_text(a.dtype); }),
-         {std::min(quotient_up(total, int64_t{kThreads}), kMostThreadBlocks)}, kThreads, 0,
-         draw.keys(), draw.result(), draw.each(), total, truncated_range(a.low, a.high));
+         blocks_for(total), kBlockThreads, 0, draw.keys(), draw.result(), draw.each(), total,
+         truncated_range(a.low, a.high));
 }
 
 }  // namespace

@@ -103,11 +103,9 @@ join_extremes(const i64* __restrict__ places, const Key* __restrict__ keys, i64*
 }
 )";
 
-constexpr int kThreads = 256;
-
 int team_of(const RowsAlong& along) {
   if (along.inner >= 32 || along.length <= 4) return 1;
-  return along.length <= 1024 ? 32 : kThreads;
+  return along.length <= 1024 ? 32 : kBlockThreads;
 }
 
 void run_arg_extreme(KernelCall& call, bool greatest) {
@@ -130,20 +128,21 @@ void run_arg_extreme(KernelCall& call, bool greatest) {
     return variants->of(device, name, {number, team_number, greatest, dtype_number(x.dtype())},
                         [&] { return arg_extreme_text(x.dtype(), greatest, team); });
   };
-  const int64_t wanted = team == kThreads ? 1 << 10 : 1 << 16;
-  const Pieces pieces(along, wanted, team == kThreads ? 4096 : int64_t{64} * team);
+  const int64_t wanted = team == kBlockThreads ? 1 << 10 : 1 << 16;
+  const Pieces pieces(along, wanted, team == kBlockThreads ? 4096 : int64_t{64} * team);
   const int64_t units = along.rows * pieces.count;
   const auto find = [&](const Array& places, Address keys) {
-    launch(device, function("arg_extreme", 0), blocks_for(units, kThreads / team), kThreads, 0,
-           address_of(x), address_of(places), keys, along.rows, along.length, along.inner,
-           pieces.count, pieces.each);
+    launch(device, function("arg_extreme", 0), blocks_for(units, kBlockThreads / team),
+           kBlockThreads, 0, device_address(x), device_address(places), keys, along.rows,
+           along.length, along.inner, pieces.count, pieces.each);
   };
   if (pieces.count == 1) return find(result, 0);
   const Array places = Array::empty_on(call.device, DType::i64, {units});
   const Array keys = Array::empty_on(call.device, x.dtype(), {units});
-  find(places, address_of(keys));
-  launch(device, function("join_extremes", 1), blocks_for(along.rows), kThreads, 0,
-         address_of(places), address_of(keys), address_of(result), along.rows, pieces.count);
+  find(places, device_address(keys));
+  launch(device, function("join_extremes", 1), blocks_for(along.rows), kBlockThreads, 0,
+         device_address(places), device_address(keys), device_address(result), along.rows,
+         pieces.count);
 }
 
 }  // namespace
