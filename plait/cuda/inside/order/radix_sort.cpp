@@ -36,8 +36,31 @@ count_digits(const Key* __restrict__ keys, Index* __restrict__ counts, i64 lengt
   counts[(row * 256 + threadIdx.x) * tiles + tile] = digits[threadIdx.x];
 }
 
-// A warp ranks its items, 32 at a time: equal digits find each other by votes. `order` null: the
-// items are in their first order.
+// A warp loads its items and ranks them among those of the same digit, 32 at a time: equal digits
+// find each other by votes. `ranked` counts the digits of the warp.
+INLINE void rank_items(const Key* __restrict__ keys, i64 left, int shift, Key* own, u32* ranks, u32* ranked) {
+  const int lane = threadIdx.x % 32;
+  #pragma unroll
+  for (int i = 0; i < ITEMS; ++i) {
+    const bool is_item = i * 32 < left;
+    own[i] = is_item ? keys[i * 32] : (Key)0;
+    const u32 digit = (u32)(own[i] >> shift) & 255u;
+    u32 alike = __ballot_sync(0xffffffffu, is_item);
+    #pragma unroll
+    for (int b = 0; b < 8; ++b) {
+      const bool bit = (digit >> b & 1u) != 0;
+      const u32 set = __ballot_sync(0xffffffffu, bit);
+      alike &= bit ? set : ~set;
+    }
+    const u32 before = __popc(alike & ((1u << lane) - 1u)), count = ranked[digit];
+    ranks[i] = count + before;
+    __syncwarp();
+    if (is_item && before == 0) ranked[digit] = count + __popc(alike);
+    __syncwarp();
+  }
+}
+
+// `order` null: the items are in their first order.
 extern "C" __global__ void __launch_bounds__(256)
 move_items(const Key* __restrict__ keys, const Index* __restrict__ order, Key* __restrict__ moved,
            Index* __restrict__ moved_order, const Index* __restrict__ counts, const Index* __restrict__ totals,
@@ -52,25 +75,7 @@ move_items(const Key* __restrict__ keys, const Index* __restrict__ order, Key* _
   __syncthreads();
   Key own[ITEMS];
   u32 ranks[ITEMS];
-  #pragma unroll
-  for (int i = 0; i < ITEMS; ++i) {
-    const i64 k = first + i * 32;
-    const bool is_item = k < length;
-    own[i] = is_item ? keys[row * length + k] : (Key)0;
-    const u32 digit = (u32)(own[i] >> shift) & 255u;
-    u32 alike = __ballot_sync(0xffffffffu, is_item);
-    #pragma unroll
-    for (int b = 0; b < 8; ++b) {
-      const bool bit = (digit >> b & 1u) != 0;
-      const u32 set = __ballot_sync(0xffffffffu, bit);
-      alike &= bit ? set : ~set;
-    }
-    const u32 before = __popc(alike & ((1u << lane) - 1u)), count = ranked[warp][digit];
-    ranks[i] = count + before;
-    __syncwarp();
-    if (is_item && before == 0) ranked[warp][digit] = count + __popc(alike);
-    __syncwarp();
-  }
+  rank_items(keys + row * length + first, length - first, shift, own, ranks, ranked[warp]);
   const i64 line = row * 256 + threadIdx.x;
   Index place = exclusive_sum(totals[line], sums) + counts[line * tiles + tile];
   for (int w = 0; w < 8; ++w) {

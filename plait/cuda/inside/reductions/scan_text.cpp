@@ -122,6 +122,15 @@ scan_columns(const T* __restrict__ x, const T* __restrict__ second, T* __restric
 // A block a piece: each thread scans ITEMS elements, then threads and warps are joined in order.
 constexpr std::string_view kRows = R"(
 #define ITEMS 4
+INLINE State joined_lanes(State state, int lane) {
+  #pragma unroll
+  for (int n = 1; n < 32; n *= 2) {
+    const State other = lane_up(state, n);
+    if (lane >= n) state = join(other, state);
+  }
+  return state;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 scan_rows(const T* __restrict__ x, T* __restrict__ out, const State* __restrict__ states, State* __restrict__ totals,
           i64 rows, i64 length, i64 inner, i64 pieces, i64 each, int reverse) {
@@ -140,11 +149,7 @@ scan_rows(const T* __restrict__ x, T* __restrict__ out, const State* __restrict_
         if (k + j < ends) total = join(total, state_of(x[first + (k + j) * step]));
         items[j] = total;
       }
-      #pragma unroll
-      for (int n = 1; n < 32; n *= 2) {
-        const State other = lane_up(total, n);
-        if (lane >= n) total = join(other, total);
-      }
+      total = joined_lanes(total, lane);
       if (lane == 31) warps[warp] = total;
       __syncthreads();
       State before = carry;
