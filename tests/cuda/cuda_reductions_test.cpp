@@ -41,8 +41,8 @@ void try_reduction(const ir::Primitive& primitive, const Array& x, const std::ve
   expect_close(actual, expected, is_exact ? 0 : 16, what, is_exact ? 0 : count);
 }
 
-void try_sums(const Sizes& sizes) {
-  const Array x = numbers(DType::f32, sizes), whole = numbers(DType::i32, sizes);
+void try_sums(const Sizes& sizes, DType dtype = DType::f32) {
+  const Array x = numbers(dtype, sizes);
   const std::vector<std::vector<int64_t>> all_axes =
       sizes.size() == 1 ? std::vector<std::vector<int64_t>>{{0}}
       : sizes.size() == 2
@@ -51,7 +51,6 @@ void try_sums(const Sizes& sizes) {
   for (const auto& axes : all_axes) {
     const std::string what = fmt::format("{} along {}", text_of_sizes(sizes), text_of_sizes(axes));
     try_reduction(reduce_sum_primitive(), x, axes, what);
-    try_reduction(reduce_sum_primitive(), whole, axes, what);
   }
 }
 
@@ -61,10 +60,10 @@ TEST_F(CudaReductions, SizesAtTheEdgesOfSchedules) {
     try_sums({5, size});
     try_sums({size, 5});
   }
-  try_sums({600, 3});
+  try_sums({600, 3}, DType::i32);
   try_sums({3, 17000});
   try_sums({7, 6, 5});
-  try_sums({70, 3, 40});
+  try_sums({70, 3, 40}, DType::i32);
   try_sums({0, 3, 4});
 }
 
@@ -76,7 +75,7 @@ TEST_F(CudaReductions, EachReductionAndDType) {
     for (const DTypeInfo& info : kDTypes) {
       if (info.kind == DTypeKind::key || !primitive().takes.contains(info.dtype)) continue;
       const bool tries_all = std::getenv("PLAIT_TEST_ALL") != nullptr;
-      if (!tries_all && (primitive().number + static_cast<uint32_t>(info.dtype)) % 3 != 0) continue;
+      if (!tries_all && (primitive().number + static_cast<uint32_t>(info.dtype)) % 5 != 0) continue;
       const Array x = numbers(info.dtype, {6, 9});
       for (const std::vector<int64_t>& axes : {std::vector<int64_t>{1}, {0}}) {
         try_reduction(primitive(), x, axes,
