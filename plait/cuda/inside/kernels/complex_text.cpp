@@ -4,13 +4,15 @@ namespace plait::cuda {
 
 const std::string_view kComplexText = R"(
 template <class C> INLINE C added(C a, C b) { return C{a.re + b.re, a.im + b.im}; }
+INLINE bool is_endless(f32 x) { return (bits_of(x) & 0x7fffffffu) == 0x7f800000u; }
+INLINE bool is_endless(f64 x) { return (bits_of(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull; }
 INLINE f32 with_sign(f32 x, f32 sign) { return copysignf(x, sign); }
 INLINE f64 with_sign(f64 x, f64 sign) { return copysign(x, sign); }
 
 // 1 for an infinite part, else 0; 0 for a NaN; signs remain.
 template <class C> INLINE C unit_of_infinity(C x) {
-  x.re = with_sign(is_infinite(x.re) ? 1 : 0, x.re);
-  x.im = with_sign(is_infinite(x.im) ? 1 : 0, x.im);
+  x.re = with_sign(is_endless(x.re) ? 1 : 0, x.re);
+  x.im = with_sign(is_endless(x.im) ? 1 : 0, x.im);
   return x;
 }
 template <class C> INLINE C without_nan(C x) {
@@ -25,17 +27,17 @@ template <class C> INLINE C multiplied(C a, C b) {
   C product = {ac - bd, ad + bc};
   if (product.re == product.re || product.im == product.im) return product;
   bool again = false;
-  if (is_infinite(a.re) || is_infinite(a.im)) {
+  if (is_endless(a.re) || is_endless(a.im)) {
     a = unit_of_infinity(a);
     b = without_nan(b);
     again = true;
   }
-  if (is_infinite(b.re) || is_infinite(b.im)) {
+  if (is_endless(b.re) || is_endless(b.im)) {
     b = unit_of_infinity(b);
     a = without_nan(a);
     again = true;
   }
-  if (!again && (is_infinite(ac) || is_infinite(bd) || is_infinite(ad) || is_infinite(bc))) {
+  if (!again && (is_endless(ac) || is_endless(bd) || is_endless(ad) || is_endless(bc))) {
     a = without_nan(a);
     b = without_nan(b);
     again = true;
