@@ -62,8 +62,10 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   std::vector<Array> results(types.size());
   const ir::Attributes attributes = with_numbers(call);
   KernelCall kernel_call{primitive, operands, attributes, types, results};
-  const LocationScope place(detects_anomaly() ? call.instruction.location() : Location());
   if (!is_host_call(operands)) kernel_call.device = device_of_call(primitive, operands, Device());
+  // Kernels of devices keep it: their errors are thrown later.
+  const bool keeps_line = detects_anomaly() || !kernel_call.device.is_cpu();
+  const LocationScope place(keeps_line ? call.instruction.location() : Location());
   kernel_call.device.is_cpu() ? run_kernel(kernel_of(primitive), kernel_call)
                               : run_on_device(kernel_call);
   find_data_dependent_sizes(call, results);

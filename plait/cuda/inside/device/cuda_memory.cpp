@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plait/core/error.h"
+#include "plait/cuda/inside/device/index_notes.h"
 #include "plait/cuda/inside/elementwise/pointwise.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
 
@@ -35,7 +36,7 @@ std::byte* CudaMemory::allocate(int64_t bytes) {
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   Result result = driver_.allocate_from_pool(&address, size, pool_, stream_);
   if (result == kOutOfMemory) {
-    synchronize();
+    device_.synchronize();
     check(driver_.pool_trim_to(pool_, 0), "cuMemPoolTrimTo");
     result = driver_.allocate_from_pool(&address, size, pool_, stream_);
     if (result == kOutOfMemory) return nullptr;
@@ -105,7 +106,7 @@ void CudaMemory::download(const Array& from, Array& to) {
   synchronize();
 }
 
-void CudaMemory::synchronize() { device_.synchronize(); }
+void CudaMemory::synchronize() { wait_and_report(device_); }
 
 void CudaMemory::finish_before(uintptr_t stream) {
   constexpr unsigned kWithoutTimes = 2;  // CU_EVENT_DISABLE_TIMING

@@ -3,8 +3,16 @@
 #include <array>
 
 #include "plait/cuda/inside/elementwise/pointwise.h"
+#include "plait/cuda/inside/indexing/cuda_gather.h"
+#include "plait/cuda/inside/indexing/cuda_nonzero.h"
+#include "plait/cuda/inside/indexing/cuda_scatter.h"
 #include "plait/cuda/inside/nests/operations.h"
+#include "plait/cuda/inside/order/cuda_sort.h"
+#include "plait/cuda/inside/order/cuda_unique.h"
 #include "plait/cuda/inside/products/register_products.h"
+#include "plait/cuda/inside/random/cuda_random.h"
+#include "plait/cuda/inside/reductions/cuda_arg_extreme.h"
+#include "plait/cuda/inside/reductions/cuda_scan.h"
 #include "plait/cuda/inside/reductions/device_reduce.h"
 #include "plait/cuda/inside/reductions/row_operations.h"
 #include "plait/ops/inside/primitives.h"
@@ -53,6 +61,19 @@ constexpr NamedReduction kReductions[] = {
     {reduce_any_primitive, {ir::Reduction::any}},
 };
 
+void register_arranging() {
+  register_for_cuda(gather_primitive(), run_gather);
+  register_for_cuda(nonzero_primitive(), run_nonzero);
+  register_scatter_kernels();
+  register_for_cuda(sort_primitive(), run_sort);
+  register_for_cuda(topk_primitive(), run_topk);
+  register_for_cuda(searchsorted_primitive(), run_search);
+  register_for_cuda(unique_primitive(), run_unique);
+  register_for_cuda(argmax_primitive(), run_argmax);
+  register_for_cuda(argmin_primitive(), run_argmin);
+  register_scan_kernels();
+}
+
 }  // namespace
 
 void register_kernels() {
@@ -64,6 +85,8 @@ void register_kernels() {
   register_for_cuda(log_softmax_primitive(), run_softmax_rows);
   register_for_cuda(standardize_primitive(), run_standardize_rows);
   register_product_kernels();
+  register_arranging();
+  register_random_kernels();
 }
 
 }  // namespace plait::cuda

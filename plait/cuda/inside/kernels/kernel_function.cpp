@@ -49,7 +49,8 @@ Entry& entry_of(const CudaDevice& device, std::string_view name, std::string_vie
 }
 
 // Shared memory that a launch asks for is allowed up to what the device has.
-std::unique_ptr<const KernelFunction> loaded(CudaDevice& device, KernelText text) {
+std::unique_ptr<const KernelFunction> loaded(CudaDevice& device, const KernelText& text,
+                                             std::string name) {
   const std::string code = cached_code(text, device.architecture());
   const Driver& d = driver();
   device.enter();
@@ -58,12 +59,12 @@ std::unique_ptr<const KernelFunction> loaded(CudaDevice& device, KernelText text
   Function function = nullptr;
   int own_shared = 0;
   try {
-    check(d.module_get_function(&function, module, text.name.c_str()), "cuModuleGetFunction");
+    check(d.module_get_function(&function, module, name.c_str()), "cuModuleGetFunction");
     check(d.function_get_attribute(&own_shared, kStaticSharedBytes, function),
           "cuFuncGetAttribute");
     const int most = device.most_shared_bytes() - own_shared;
     check(d.function_set_attribute(function, kDynamicSharedBytes, most), "cuFuncSetAttribute");
-    return std::make_unique<KernelFunction>(std::move(text.name), function, most);
+    return std::make_unique<KernelFunction>(std::move(name), function, most);
   } catch (...) {
     d.module_unload(module);
     throw;
@@ -72,11 +73,13 @@ std::unique_ptr<const KernelFunction> loaded(CudaDevice& device, KernelText text
 
 }  // namespace
 
-const KernelFunction& kernel(CudaDevice& device, std::string_view name, std::string_view text) {
+const KernelFunction& kernel(CudaDevice& device, std::string_view name, std::string_view text,
+                             std::string_view file) {
   Entry& entry = entry_of(device, name, text);
   const std::lock_guard lock(entry.making);
   if (entry.made == nullptr) {
-    entry.made = loaded(device, {std::string(name), std::string(text)});
+    const std::string_view title = file.empty() ? name : file;
+    entry.made = loaded(device, {std::string(title), std::string(text)}, std::string(name));
   }
   return *entry.made;
 }

@@ -31,7 +31,9 @@ class KernelFunction {
 // Compiles the text and loads it into the device, unless this was done before. Called by several
 // threads concurrently. CompileError as compile_text; an error is not kept: the next call tries
 // again.
-const KernelFunction& kernel(CudaDevice& device, std::string_view name, std::string_view text);
+// `file` names a text of several kernels, which is compiled once for all of them.
+const KernelFunction& kernel(CudaDevice& device, std::string_view name, std::string_view text,
+                             std::string_view file = {});
 // The same for several, which are compiled in parallel.
 std::vector<const KernelFunction*> kernels(CudaDevice& device, std::span<const KernelText> texts);
 

@@ -1,0 +1,132 @@
+// The texts of kernels that no printer writes, compiled by NVIDIA's NVRTC, if it is there: nothing
+// runs.
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/cuda/inside/indexing/cuda_gather.h"
+#include "plait/cuda/inside/indexing/cuda_nonzero.h"
+#include "plait/cuda/inside/indexing/scatter_text.h"
+#include "plait/cuda/inside/kernels/compile_text.h"
+#include "plait/cuda/inside/order/cuda_unique.h"
+#include "plait/cuda/inside/order/radix_sort.h"
+#include "plait/cuda/inside/order/sort_text.h"
+#include "plait/cuda/inside/random/random_text.h"
+#include "plait/cuda/inside/reductions/cuda_arg_extreme.h"
+#include "plait/cuda/inside/reductions/scan_text.h"
+
+namespace plait::cuda {
+namespace {
+
+std::optional<Nvrtc> nvidias_nvrtc() {
+  for (const char* path :
+       {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
+    try {
+      return open_nvrtc(path);
+    } catch (const DeviceError&) {
+    }
+  }
+  return std::nullopt;
+}
+
+class CudaKernelTexts : public testing::Test {
+ protected:
+  void SetUp() override {
+    nvrtc_ = nvidias_nvrtc();
+    if (!nvrtc_) GTEST_SKIP() << "there is no NVRTC on this machine";
+  }
+  // Each text has all the kernels of its file: one name suffices.
+  void expect_compiles(const std::string& name, const std::string& text, int architecture = 90) {
+    try {
+      EXPECT_GT(compile_text(*nvrtc_, {name, text}, architecture).size(), 1000u) << name;
+    } catch (const Error& error) {
+      ADD_FAILURE() << name << ": " << error.what();
+    }
+  }
+
+ private:
+  std::optional<Nvrtc> nvrtc_;
+};
+
+TEST_F(CudaKernelTexts, OfRandomNumbers) {
+  expect_compiles("random_bits", random_bits_text(1));
+  expect_compiles("random_bits", random_bits_text(8));
+  for (const DType dtype : {DType::f64, DType::f16}) {
+    for (const Distribution each :
+         {Distribution::uniform, Distribution::normal, Distribution::laplace}) {
+      expect_compiles("random_values", random_values_text(each, dtype));
+    }
+  }
+  expect_compiles("random_values", random_values_text(Distribution::gumbel, DType::bf16));
+  expect_compiles("random_values", random_values_text(Distribution::exponential, DType::f16));
+  expect_compiles("random_integers", random_integers_text());
+  expect_compiles("truncated_normal", truncated_normal_text(DType::f16));
+  expect_compiles("random_values", random_values_text(Distribution::normal, DType::f32), 80);
+}
+
+TEST_F(CudaKernelTexts, OfIndexing) {
+  Points points;
+  points.rank = 2;
+  points.indices = 2;
+  Row row;
+  row.rank = 1;
+  for (const int64_t word : {1, 2, 4, 8, 16}) {
+    expect_compiles("gather", gather_text(points, row, word, word != 4));
+  }
+  for (const DType dtype : {DType::f32, DType::c128, DType::boolean, DType::f8e5m2}) {
+    expect_compiles("count_taken", nonzero_text(dtype));
+  }
+  expect_compiles("locate", locate_text(points, true, 4));
+  expect_compiles("locate", locate_text(points, false, 8));
+  for (const auto& [combine, dtype] : {std::pair{Combine::set, DType::u8},
+                                       {Combine::set, DType::c128},
+                                       {Combine::add, DType::f32},
+                                       {Combine::add, DType::c64},
+                                       {Combine::add, DType::bf16},
+                                       {Combine::multiply, DType::c128},
+                                       {Combine::multiply, DType::i8},
+                                       {Combine::minimum, DType::boolean},
+                                       {Combine::maximum, DType::f8e4m3},
+                                       {Combine::maximum, DType::f64}}) {
+    expect_compiles("update_rows", update_rows_text(points, row, true, combine, dtype));
+    expect_compiles("sorted_updates", sorted_updates_text(row, true, 4, 4, combine, dtype));
+  }
+  expect_compiles("sorted_updates",
+                  sorted_updates_text(row, false, 8, 8, Combine::add, DType::f32));
+  expect_compiles("gather", gather_text(points, row, 16, true), 80);
+}
+
+TEST_F(CudaKernelTexts, OfSorts) {
+  for (const DType dtype : {DType::f64, DType::bf16, DType::i16}) {
+    expect_compiles("sort_rows", block_sort_text(dtype));
+    expect_compiles("take_sorted", sorted_values_text(dtype, dtype == DType::f64 ? 8 : 4));
+    expect_compiles("search_sorted", search_text(dtype));
+    expect_compiles("count_taken", unique_text(dtype, dtype == DType::f64));
+  }
+  expect_compiles("arg_extreme", arg_extreme_text(DType::f32, true, 1));
+  expect_compiles("arg_extreme", arg_extreme_text(DType::f8e4m3, false, 32));
+  expect_compiles("arg_extreme", arg_extreme_text(DType::u64, true, 256));
+  expect_compiles("move_items", radix_sort_text(1, 4));
+  expect_compiles("move_items", radix_sort_text(8, 8));
+  expect_compiles("move_items", radix_sort_text(4, 4), 80);
+}
+
+TEST_F(CudaKernelTexts, OfScans) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i8, DType::c64}) {
+    if (joins(ScanKind::product, dtype)) {
+      expect_compiles("scan_rows", scan_text(ScanKind::product, dtype));
+    } else {
+      expect_compiles("scan_in_order", ordered_scan_text(ScanKind::product, dtype));
+      expect_compiles("scan_in_order", ordered_scan_text(ScanKind::recurrence, dtype));
+    }
+    expect_compiles("scan_rows", scan_text(ScanKind::sum, dtype));
+    if (!is_complex(dtype)) expect_compiles("scan_rows", scan_text(ScanKind::maximum, dtype));
+  }
+  expect_compiles("scan_rows", scan_text(ScanKind::minimum, DType::boolean));
+  expect_compiles("scan_rows", scan_text(ScanKind::logsumexp, DType::f32));
+  expect_compiles("scan_rows", scan_text(ScanKind::logsumexp, DType::f16));
+}
+
+}  // namespace
+}  // namespace plait::cuda
