@@ -7,7 +7,7 @@ import plait
 from suite import batching, cases, derivatives, values
 
 DEVICE = "cuda:1"
-MOST_SAMPLES = 4  # of a dtype, with --quick
+MOST_SAMPLES = 4  # for each dtype, with --quick
 
 
 def check_devices(case, quick=False):
@@ -36,7 +36,7 @@ def _check_values(case, quick):
 
 
 def _apply(case, operands, attributes):
-    with plait.Device(DEVICE):  # of results without operands
+    with plait.Device(DEVICE):  # where results without operands are made
         results = plait.apply(case.primitive.name, [_there(x) for x in operands], **attributes)
     return results if isinstance(results, tuple) else (results,)
 
@@ -109,7 +109,7 @@ def _check_derivatives(case):
 
 
 def _twice(function, arguments):
-    """What the record gives."""
+    """The results of the record."""
     jitted = plait.jit(function)
     jitted(*arguments)
     return jitted(*arguments)

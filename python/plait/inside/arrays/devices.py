@@ -100,7 +100,7 @@ def is_name_of_device(text):
 
 
 def placed(tensor, given):
-    """What was made on the host, on the given device, or on the default device for None."""
+    """A tensor of the host on the given device, or on the default device for None."""
     return _core._on_default_device(tensor) if given is None else _core._to_device(tensor, _core._device_name(given))
 
 
