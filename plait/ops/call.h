@@ -54,8 +54,8 @@ class Call final : public CallInProgress {
   std::tuple<const Given&...> given_;
 };
 
-// What a function has made without tensors, on the default device. Traces make it on the CPU, where
-// their programs compute what has no operands.
+// A tensor that a function has made without others, on the default device. Traces make it on the
+// CPU, where their programs compute what has no operands.
 Tensor on_default_device(Tensor made);
 
 // Checks of attributes: ValueError if the value is NaN, and for the second one also if it is

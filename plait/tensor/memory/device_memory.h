@@ -30,7 +30,7 @@ class DeviceMemory {
   virtual int64_t free_bytes() = 0;
   // The queue of what is started, as other libraries know it: CUDA's stream.
   virtual uintptr_t stream() const = 0;
-  // What another library starts on that queue from now on waits for what was started before here.
+  // Other work on that queue, from now on, waits for what was started here before.
   virtual void finish_before(uintptr_t stream) = 0;
 };
 

@@ -45,7 +45,7 @@ struct Placement {
 void read(nb::handle given, Tensor& value);  // empty for None
 void read(nb::handle given, Rest& value);
 void read(nb::handle given, Placement& value);
-// Of a name, a Device of Plait or of another library, or the number of a GPU.
+// The argument is a name, a Device of Plait or of another library, or the number of a GPU.
 Device device_from(nb::handle given);
 void read(nb::handle given, PythonOperand& value);
 void read(nb::handle given, Scalar& value);

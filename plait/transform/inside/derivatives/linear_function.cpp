@@ -168,7 +168,7 @@ class RecordedTangents {
     const ir::Primitive* primitive;
     ir::Attributes attributes;
     std::vector<bool> active;
-    Device device;  // of its constants
+    Device device;  // where its constants are
     std::vector<ir::Type> operands, results;
     RecordedFunction function;
 
