@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# cuda_emulated.sh: builds Plait, and runs every test of devices on the emulated GPUs: each primitive with each of its
+# dtypes, eagerly and under every transform.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+export PLAIT_SHARE=${PLAIT_SHARE:-1}
+scripts/test.sh release -R '^(cuda|tensor\.(Device|OnDevices)|python\.device)'
+PLAIT_CUDA=emulated PYTHONPATH=build/release/python PLAIT_CACHE=$PWD/build/release/test_cache \
+  step "Every primitive on the emulated device" .venv/bin/python tests/conformance/run.py devices
