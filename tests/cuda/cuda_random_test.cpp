@@ -47,8 +47,8 @@ TEST_F(CudaRandom, UniformNumbersAreTheSame) {
 TEST_F(CudaRandom, OtherDistributionsAreNear) {
   for (const Distribution distribution : {Distribution::normal, Distribution::exponential,
                                           Distribution::laplace, Distribution::gumbel}) {
-    for (const DType dtype :
-         {DType::f64, DType::f32, DType::bf16, DType::f16, DType::f8e4m3, DType::f8e5m2}) {
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::f8e4m3}) {
+      if (size_of(dtype) < 4 && distribution != Distribution::normal) continue;
       for (const auto& sizes : {dims({}), dims({5, 61})}) {
         const auto attributes =
             ir::Attributes::of(RandomValuesAttributes{distribution, sizes, dtype});
