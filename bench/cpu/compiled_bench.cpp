@@ -4,8 +4,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/settings.h"
+#include "plait/cpu/inside/codegen/nest_compiler.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/register_all.h"
 #include "plait/tensor/memory/array.h"
@@ -13,10 +13,10 @@
 namespace plait {
 namespace {
 
-using compile::CompiledKernel;
-using compile::KernelArguments;
 using compile::Nest;
 using compile::NestValue;
+using cpu::CompiledNest;
+using cpu::NestArguments;
 
 // Builds nests from values of one dtype, one after the other.
 class Maker {
@@ -106,26 +106,27 @@ using Make = Nest (*)(Dim rows, Dim columns, DType dtype);
 
 void run(benchmark::State& bench, Make make, DType dtype) {
   register_all();
-  compile::KernelCompiler* compiler = compile::kernel_compiler();
-  if (compiler == nullptr) return bench.SkipWithError("this build has no compiler of kernels");
+  if (!cpu::has_nest_compiler())
+    return bench.SkipWithError("this build has no compiler of kernels");
   const int64_t rows = bench.range(0), columns = bench.range(1);
   const Nest nest = make(rows, columns, dtype);
-  const CompiledKernel kernel = compiler->compile({&nest, 1})[0];
+  const Nest* const nests[] = {&nest};
+  const CompiledNest code = cpu::compiled_nests(nests)[0];
   const Array x = Array::filled(dtype, {rows * columns}, Element::of(0.3));
   Array out = Array::filled(dtype, {rows * columns}, Element::of(0.0));
-  Array scratch = Array::empty(DType::u8, {kernel.scratch_for(columns) + 64});
+  Array scratch = Array::empty(DType::u8, {code.scratch_for(columns) + 64});
   const std::vector<const void*> in(nest.parameters.size(), x.data());
   void* results[] = {out.writable_data()};
-  const KernelArguments arguments = {in.data(),
-                                     results,
-                                     nullptr,
-                                     0,
-                                     nest.outer.empty() ? 1 : rows,
-                                     0,
-                                     columns,
-                                     scratch.writable_data()};
+  const NestArguments arguments = {in.data(),
+                                   results,
+                                   nullptr,
+                                   0,
+                                   nest.outer.empty() ? 1 : rows,
+                                   0,
+                                   columns,
+                                   scratch.writable_data()};
   for (auto _ : bench) {
-    kernel.run(&arguments);
+    code.run(&arguments);
     benchmark::ClobberMemory();
   }
   bench.SetItemsProcessed(bench.iterations() * rows * columns);
@@ -134,14 +135,16 @@ void run(benchmark::State& bench, Make make, DType dtype) {
 // Compiles eight kernels that are not in the cache.
 void compile_new(benchmark::State& bench, Make make) {
   register_all();
-  compile::KernelCompiler* compiler = compile::kernel_compiler();
-  if (compiler == nullptr) return bench.SkipWithError("this build has no compiler of kernels");
+  if (!cpu::has_nest_compiler())
+    return bench.SkipWithError("this build has no compiler of kernels");
   set_setting("cache", "off");
   static int64_t columns = 1 << 20;
   for (auto _ : bench) {
     std::vector<Nest> nests;
     for (int i = 0; i < 8; ++i) nests.push_back(make(64, columns += 16, DType::f32));
-    benchmark::DoNotOptimize(compiler->compile(nests));
+    std::vector<const Nest*> all;
+    for (const Nest& nest : nests) all.push_back(&nest);
+    benchmark::DoNotOptimize(cpu::compiled_nests(all));
   }
   bench.SetItemsProcessed(bench.iterations() * 8);
   reset_setting("cache");

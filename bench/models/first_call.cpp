@@ -24,8 +24,8 @@
 #include <fmt/format.h>
 
 #include "plait/compile/compiler.h"
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/targets/target.h"
 #include "plait/compile/pass.h"
 #include "plait/core/function_ref.h"
 #include "plait/ir/primitive.h"
@@ -188,12 +188,13 @@ void measure(const Arguments& given) {
     compile += seconds;
   };
   const auto start = Clock::now();
-  compile::kernel_compiler();  // loads LLVM
+  const compile::Target* const target = compile::find_target(Device::Kind::cpu);  // loads LLVM
   note("load", seconds_since(start));
   const ir::Program made = optimized(program, note);
   double with_kernels = 0, plan_alone = 0;
-  const compile::Plan plan = timed(with_kernels, [&] { return compile::plan_of(made); });
-  timed(plan_alone, [&] { return compile::plan_of(made); });  // its kernels are compiled already
+  const compile::Plan plan = timed(with_kernels, [&] { return compile::plan_of(made, target); });
+  timed(plan_alone,
+        [&] { return compile::plan_of(made, target); });  // its kernels are compiled already
   note("plan", plan_alone);
   note("emit", with_kernels - plan_alone);
   const compile::Compiled compiled(program);
@@ -217,7 +218,7 @@ void measure(const Arguments& given) {
     times.print(static_cast<size_t>(given.steps));
   }
   for (int64_t i = 0; i < given.again; ++i) {
-    compile::plan_of(optimized(record().program, [](std::string_view, double) {}));
+    compile::plan_of(optimized(record().program, [](std::string_view, double) {}), target);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "plait/compile/compiler.h"
 
+#include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/compile/inside/running/execution.h"
 #include "plait/ir/inside/evaluation/value_check.h"
 #include "plait/ops/register_all.h"
@@ -27,10 +28,11 @@ std::vector<bool> parameters_read(const ir::Function& function) {
 
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   register_all();
+  const Target* const target = find_target(options.device);
   const ir::Program optimized_program =
-      optimized(with_tapes(program), options.makes_kernels, options.observer);
+      optimized_for(target, with_tapes(program), options.makes_kernels, options.observer);
   reads_ = parameters_read(optimized_program.entry());
-  loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program));
+  loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program, target));
 }
 
 const Plan& Compiled::plan() const { return loaded_->plan(); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plait/compile/pass.h"
+#include "plait/core/device.h"
 #include "plait/transform/jit.h"
 
 namespace plait::compile {
@@ -23,6 +24,8 @@ struct Plan;
 struct CompileOptions {
   // If false, uses only precompiled kernels of the library, for a fast compilation.
   bool makes_kernels = true;
+  // The kind of device that the arguments are on, for which kernels are compiled.
+  Device::Kind device = Device::Kind::cpu;
   PassObserver observer = {};
 };
 

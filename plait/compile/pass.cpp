@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
 #include "plait/ir/text/printer.h"
@@ -42,6 +43,20 @@ constexpr Pass kPasses[] = {
     {"plan", "lets values that do not live at the same time share memory", nullptr},
     {"emit", "compiles fused instructions to machine code", nullptr},
 };
+
+// The passes that make kernels, as they run for a target.
+struct KernelPass {
+  std::string_view name;
+  ir::Program (*run)(const ir::Program& program, const Target* target);
+};
+constexpr KernelPass kKernelPasses[] = {{"expand", expanded}, {"fuse", fused}};
+
+ir::Program behind(const Pass& pass, const ir::Program& program, const Target* target) {
+  for (const KernelPass& each : kKernelPasses) {
+    if (each.name == pass.name) return each.run(program, target);
+  }
+  return pass.run(program);
+}
 
 // Calls `visit` with each part of a comma-separated list.
 template <class Visit>
@@ -109,11 +124,23 @@ std::string dump_text(std::string_view pass, const ir::Program& program) {
 }
 void dump(std::string_view text) { fmt::print(stderr, "{}", text); }
 
+ir::Program expanded(const ir::Program& program) {
+  return expanded(program, find_target(Device::Kind::cpu));
+}
+ir::Program fused(const ir::Program& program) {
+  return fused(program, find_target(Device::Kind::cpu));
+}
+
 ir::Program optimized(ir::Program program, bool makes_kernels, const PassObserver& observer) {
+  return optimized_for(find_target(Device::Kind::cpu), std::move(program), makes_kernels, observer);
+}
+
+ir::Program optimized_for(const Target* target, ir::Program program, bool makes_kernels,
+                          const PassObserver& observer) {
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || !is_on(pass.name)) continue;
     if (pass.is_for_kernels && !makes_kernels) continue;
-    program = pass.run(program);
+    program = behind(pass, program, target);
     ir::verify_pass(program, pass.name);
     if (is_dumped(pass.name)) dump(dump_text(pass.name, program));
     if (observer) observer(pass, program);

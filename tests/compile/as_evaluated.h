@@ -8,6 +8,7 @@
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/inside/running/execution.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/register_all.h"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/compile/compare.h"
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/targets/target.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
@@ -48,7 +48,8 @@ size_t steps_of(const Compiled& compiled) {
 // ---- Fusion.
 
 TEST(Fusion, ANormIsOneKernel) {
-  if (kernel_compiler() == nullptr) GTEST_SKIP() << "no code is generated in this build";
+  if (find_target(Device::Kind::cpu) == nullptr)
+    GTEST_SKIP() << "no code is generated in this build";
   const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
     return layer_norm(x, {x.shape(-1)}, weight, bias);
   };
@@ -61,7 +62,8 @@ TEST(Fusion, ANormIsOneKernel) {
 }
 
 TEST(Fusion, BackwardPassOfANormReadsItsOperandOnce) {
-  if (kernel_compiler() == nullptr) GTEST_SKIP() << "no code is generated in this build";
+  if (find_target(Device::Kind::cpu) == nullptr)
+    GTEST_SKIP() << "no code is generated in this build";
   const auto loss = [](const Tensor& x, const Tensor& weight, const Tensor& bias,
                        const Tensor& cotangent) {
     return sum(layer_norm(x, {x.shape(-1)}, weight, bias) * cotangent);
@@ -155,7 +157,7 @@ TEST(Fusion, FusesConcatAsASelectOfOperands) {
       };
       const Tensor x = part(5, 1), y = part(0, 2), z = part(33, 3);
       const ir::Program program = trace(f)(x, y, z).program;
-      if (kernel_compiler() != nullptr) {
+      if (find_target(Device::Kind::cpu) != nullptr) {
         const Compiled compiled(program);
         EXPECT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
         EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << compiled.plan().text();
@@ -215,7 +217,7 @@ TEST(Fusion, TheSameBitsWithAnyNumberOfThreads) {
 // Expects one kernel, which includes the product, and the same numbers with any number of threads.
 void expect_along(const ir::Program& program, const Tensors& arguments, double tolerance) {
   const Compiled compiled(program);
-  if (kernel_compiler() != nullptr) {
+  if (find_target(Device::Kind::cpu) != nullptr) {
     ASSERT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
     EXPECT_TRUE(compiled.plan().kernels[0].product) << compiled.plan().text();
   }
@@ -348,7 +350,7 @@ TEST(Products, WeightsAreRoundedOnTheWay) {
     const Tensor x = numbers({rows, steps}, 1, DType::bf16), weight = numbers({steps, columns}, 2);
     const ir::Program program = trace(f)(x, weight).program;
     expect_as_evaluated(program, {x, weight}, 2e-2);
-    if (kernel_compiler() == nullptr) continue;
+    if (find_target(Device::Kind::cpu) == nullptr) continue;
     const Compiled compiled(program);
     EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << compiled.plan().text();
     EXPECT_EQ(kernels_of(compiled), 2u) << compiled.plan().text();

@@ -1,7 +1,6 @@
 // Invariants of each pass, in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/effects/print.h"

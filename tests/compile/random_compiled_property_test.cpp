@@ -8,7 +8,6 @@
 
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/running/execution.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"

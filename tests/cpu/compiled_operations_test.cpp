@@ -95,7 +95,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-void check(const Case& each, const CompiledKernel& kernel, size_t count) {
+void check(const Case& each, const CompiledNest& code, size_t count) {
   std::vector<Elements> operands;
   std::vector<const Elements*> parameters;
   std::vector<const std::byte*> in;
@@ -113,7 +113,7 @@ void check(const Case& each, const CompiledKernel& kernel, size_t count) {
   find_elementwise_loop(each.primitive->name, each.dtype)(
       expected.data(), static_cast<int64_t>(expected.size()), in.data(), strides.data(),
       static_cast<int64_t>(count));
-  run(kernel, each.nest, parameters, {&result}, {{Dim::symbol("n"), static_cast<int64_t>(count)}});
+  run(code, each.nest, parameters, {&result}, {{Dim::symbol("n"), static_cast<int64_t>(count)}});
   int wrong = 0;
   for (size_t i = 0; i < count && wrong < 3; ++i) {
     if (alike(result, expected, i)) continue;
@@ -140,12 +140,12 @@ TEST_F(CompiledOperations, GiveTheBitsOfEagerLoops) {
     std::vector<Nest> nests;
     for (const Case& each : cases) {
       const std::vector<DType> dtypes = operand_dtypes(*each.primitive, each.dtype);
-      EXPECT_TRUE(compiler()->computes(*each.primitive, dtypes, each.result))
+      EXPECT_TRUE(cpu::is_emitted(*each.primitive, dtypes, each.result))
           << each.primitive->name << ' ' << name_of(each.dtype);
       nests.push_back(each.nest);
     }
-    const std::vector<CompiledKernel> kernels = compiler()->compile(nests);
-    for (size_t i = 0; i < cases.size(); ++i) check(cases[i], kernels[i], 1203);
+    const std::vector<CompiledNest> codes = compiled(nests);
+    for (size_t i = 0; i < cases.size(); ++i) check(cases[i], codes[i], 1203);
   }
 }
 
@@ -163,13 +163,13 @@ TEST_F(CompiledOperations, ConvertAsConversionsOfElementsDo) {
   constexpr size_t kCount = 3001;
   for (const std::string& level : cpu_levels()) {
     const AtLevel at(level);
-    const std::vector<CompiledKernel> kernels = compiler()->compile(nests);
+    const std::vector<CompiledNest> codes = compiled(nests);
     for (size_t i = 0; i < pairs.size(); ++i) {
       const auto [from, to] = pairs[i];
       const Elements x = elements_of(from, kCount, 5);
       Elements result(to, kCount), expected(to, kCount);
       convert(from, x.data(), to, expected.data(), kCount);
-      run(kernels[i], nests[i], {&x}, {&result}, {{Dim::symbol("n"), kCount}});
+      run(codes[i], nests[i], {&x}, {&result}, {{Dim::symbol("n"), kCount}});
       for (size_t j = 0; j < kCount; ++j) {
         ASSERT_TRUE(alike(result, expected, j))
             << name_of(from) << " to " << name_of(to) << " of " << x.element(j).number.real() << '/'

@@ -9,7 +9,6 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "plait/compile/inside/nests/row_product.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/recent_cache.h"
 #include "plait/core/settings.h"
@@ -17,6 +16,7 @@
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/products/product_grid.h"
+#include "plait/cpu/inside/products/row_product.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
 #include "plait/cpu/inside/products/tile_product.h"
 
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Matmul, LargeProducts,
                          testing::Values(DType::f32, DType::bf16, DType::f64),
                          [](const auto& tried) { return std::string(name_of(tried.param)); });
 
-// Products of some rows at a time (compile/inside/nests/row_product.h), which together are all
+// Products of some rows at a time (cpu/inside/products/row_product.h), which together are all
 // rows.
 TEST(RowProducts, MultipliesBatchedAndBroadcastOperands) {
   struct Case {
@@ -225,7 +225,7 @@ TEST(RowProducts, MultipliesBatchedAndBroadcastOperands) {
       for (const Case& c : cases) {
         const Array a = random_array(dtype, c.a, 1), b = random_array(dtype, c.b, 2);
         for (const Order order : kOrders) {
-          const auto made = compile::row_product(reordered(a, order), reordered(b, order));
+          const auto made = row_product(reordered(a, order), reordered(b, order));
           ASSERT_NE(made, nullptr) << text_of_sizes(c.a);
           Array out = Array::empty(dtype, c.out);
           const int64_t row_bytes = c.out.back() * size_of(dtype);
@@ -248,7 +248,7 @@ TEST(RowProducts, OfNoMatrices) {
   for (const Sizes& sizes :
        {Sizes{0, 1, 64}, Sizes{0, 150, 64}, Sizes{3, 0, 1, 64}, Sizes{0, 64}}) {
     const Array a = random_array(DType::f32, sizes, 1), b = random_array(DType::f32, {64, 70}, 2);
-    EXPECT_EQ(compile::row_product(a, b), nullptr) << text_of_sizes(sizes);
+    EXPECT_EQ(row_product(a, b), nullptr) << text_of_sizes(sizes);
   }
 }
 
@@ -259,8 +259,8 @@ TEST(RowProducts, RoundTheRightHandSide) {
     const Array a = random_array(DType::bf16, {rows, steps}, 1);
     const Array b = random_array(DType::f32, {steps, columns}, 2);
     for (const Order order : kOrders) {
-      const auto rounding = compile::row_product(a, reordered(b, order));
-      const auto rounded = compile::row_product(a, reordered(b, order).converted(DType::bf16));
+      const auto rounding = row_product(a, reordered(b, order));
+      const auto rounded = row_product(a, reordered(b, order).converted(DType::bf16));
       ASSERT_EQ(rounding == nullptr, rounded == nullptr);
       if (rounding == nullptr) continue;
       Array results[2];

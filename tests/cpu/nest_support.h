@@ -7,16 +7,17 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/settings.h"
 #include "plait/cpu/cpu_level.h"
+#include "plait/cpu/inside/codegen/nest_compiler.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/register_all.h"
 
@@ -25,24 +26,24 @@
 
 namespace plait::nest_test {
 
-using compile::CompiledKernel;
-using compile::KernelArguments;
+using cpu::CompiledNest;
+using cpu::NestArguments;
 using elementwise_test::AtLevel;
 using elementwise_test::cpu_levels;
 
-inline compile::KernelCompiler* compiler() {
-  static compile::KernelCompiler* const found = [] {
-    register_all();
-    return compile::kernel_compiler();
-  }();
-  return found;
+inline std::vector<CompiledNest> compiled(std::span<const Nest> nests) {
+  std::vector<const Nest*> all;
+  for (const Nest& nest : nests) all.push_back(&nest);
+  return cpu::compiled_nests(all);
 }
+inline CompiledNest compiled(const Nest& nest) { return compiled({&nest, 1})[0]; }
 
 // Skips tests if there is no compiler.
 class Nests : public testing::Test {
  protected:
   void SetUp() override {
-    if (compiler() == nullptr) GTEST_SKIP() << "this build has no compiler of kernels";
+    register_all();
+    if (!cpu::has_nest_compiler()) GTEST_SKIP() << "this build has no compiler of kernels";
   }
 };
 
@@ -54,7 +55,7 @@ struct Range {
   std::optional<int64_t> end_column = std::nullopt;
 };
 
-inline void run(const CompiledKernel& kernel, const Nest& nest,
+inline void run(const CompiledNest& code, const Nest& nest,
                 const std::vector<const Elements*>& parameters,
                 const std::vector<Elements*>& results, const SymbolMap<int64_t>& symbols = {},
                 const Range& range = {}) {
@@ -67,19 +68,19 @@ inline void run(const CompiledKernel& kernel, const Nest& nest,
   int64_t rows = 1;
   for (const Dim size : nest.outer) rows *= size.evaluate(symbols);
   const int64_t columns = nest.columns.evaluate(symbols);
-  std::vector<std::byte> scratch(static_cast<size_t>(kernel.scratch_for(columns)) + 128,
+  std::vector<std::byte> scratch(static_cast<size_t>(code.scratch_for(columns)) + 128,
                                  std::byte{0x77});
   auto* aligned =
       reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
-  const KernelArguments arguments = {.parameters = in.data(),
-                                     .results = out.data(),
-                                     .sizes = sizes.data(),
-                                     .first_row = range.first_row,
-                                     .end_row = range.end_row.value_or(rows),
-                                     .first_column = range.first_column,
-                                     .end_column = range.end_column.value_or(columns),
-                                     .scratch = aligned};
-  kernel.run(&arguments);
+  const NestArguments arguments = {.parameters = in.data(),
+                                   .results = out.data(),
+                                   .sizes = sizes.data(),
+                                   .first_row = range.first_row,
+                                   .end_row = range.end_row.value_or(rows),
+                                   .first_column = range.first_column,
+                                   .end_column = range.end_column.value_or(columns),
+                                   .scratch = aligned};
+  code.run(&arguments);
   EXPECT_EQ(scratch.back(), std::byte{0x77});
   for (const Elements* each : results) EXPECT_TRUE(each->margins_are_untouched()) << nest.text();
 }
@@ -87,8 +88,7 @@ inline void run(const CompiledKernel& kernel, const Nest& nest,
 inline void compile_and_run(const Nest& nest, const std::vector<const Elements*>& parameters,
                             const std::vector<Elements*>& results,
                             const SymbolMap<int64_t>& symbols = {}, const Range& range = {}) {
-  const std::vector<CompiledKernel> kernels = compiler()->compile({&nest, 1});
-  run(kernels[0], nest, parameters, results, symbols, range);
+  run(compiled(nest), nest, parameters, results, symbols, range);
 }
 
 // Random numbers in the domain of many functions.

@@ -192,7 +192,8 @@ class CompiledObjects : public ObjectCache {
  protected:
   void SetUp() override {
     ObjectCache::SetUp();
-    if (compiler() == nullptr) GTEST_SKIP() << "this build has no compiler of kernels";
+    register_all();
+    if (!cpu::has_nest_compiler()) GTEST_SKIP() << "this build has no compiler of kernels";
   }
 
   std::string command(const std::string& log, const std::string& level) const {
@@ -265,14 +266,14 @@ TEST_F(CompiledObjects, AreMadeByProcessesConcurrently) {
 // Within a process equal nests share their code.
 TEST_F(CompiledObjects, AreSharedByEqualNests) {
   const Nest nests[] = {nest_to_keep(), nest_to_keep()};
-  const std::vector<CompiledKernel> kernels = compiler()->compile(nests);
-  EXPECT_EQ(kernels[0].run, kernels[1].run);
+  const std::vector<CompiledNest> shared = compiled(nests);
+  EXPECT_EQ(shared[0].run, shared[1].run);
   std::vector<std::thread> threads;
   std::atomic<int> others = 0;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       const Nest nest = nest_to_keep();
-      if (compiler()->compile({&nest, 1})[0].run != kernels[0].run) ++others;
+      if (compiled(nest).run != shared[0].run) ++others;
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -1,6 +1,6 @@
 // The loop nest of a fused kernel: what is computed at each point of a space of rows and columns,
 // and where the elements are in memory. nest_of (region.h) makes it from the kernel's function, a
-// backend compiles it (kernel_compiler.h).
+// target compiles it (targets/target.h).
 //
 // A row is traversed from its first column to its last, once for each stage: a reduction along the
 // row is known at the end of a stage and can be used in the next. Rows are independent, except for

@@ -5,8 +5,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
-
 namespace plait::compile {
 namespace {
 
@@ -24,8 +22,9 @@ constexpr size_t kMostSiblings = 4;
 
 class Clustering {
  public:
-  Clustering(const ir::EffectAnalysis& effects, size_t index)
-      : function_(effects.program().function(index)),
+  Clustering(const ir::EffectAnalysis& effects, size_t index, const Target& target)
+      : target_(target),
+        function_(effects.program().function(index)),
         roles_(function_),
         orders_(order_dependencies_of(effects, index)),
         group_of_(function_.size(), kNone),
@@ -62,17 +61,16 @@ class Clustering {
 
   bool can_be_computed(const Instruction& instruction) const {
     if (!roles_.is_computed(instruction)) return false;
-    const KernelCompiler& compiler = *kernel_compiler();
     std::vector<DType> dtypes;
     for (size_t i = 0; i < instruction.operands().size(); ++i) {
       if (!instruction.operand_type(i).varying().empty()) return false;
       dtypes.push_back(instruction.operand_type(i).dtype());
-      if (!compiler.holds(dtypes.back())) return false;
+      if (!target_.holds(dtypes.back())) return false;
     }
     const DType result = instruction.result_types()[0].dtype();
-    if (!compiler.holds(result)) return false;
+    if (!target_.holds(result)) return false;
     return roles_.of(instruction) == Role::reduction ||
-           compiler.computes(instruction.primitive(), dtypes, result);
+           target_.computes(instruction.primitive(), dtypes, result);
   }
 
   // ---- The graph of groups and of ungrouped instructions.
@@ -283,6 +281,7 @@ class Clustering {
     return false;
   }
 
+  const Target& target_;
   const ir::Function& function_;
   const Roles roles_;
   const std::vector<std::vector<uint32_t>> orders_;
@@ -317,8 +316,9 @@ std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysi
   return orders;
 }
 
-std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function) {
-  return Clustering(effects, function).run();
+std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
+                                 const Target& target) {
+  return Clustering(effects, function, target).run();
 }
 
 }  // namespace plait::compile

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/targets/target.h"
 #include "plait/ir/analysis/effect_analysis.h"
 
 namespace plait::compile {
@@ -21,7 +22,8 @@ struct Cluster {
 std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
                                                          size_t function);
 
-// Returns the clusters of at least two instructions.
-std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function);
+// Returns the clusters of at least two instructions, all of which the target computes.
+std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
+                                 const Target& target);
 
 }  // namespace plait::compile

@@ -2,9 +2,8 @@
 // primitives that kernels can compute, by their rules (Rules::decomposition).
 #include <algorithm>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/nests/region.h"
-#include "plait/compile/pass.h"
+#include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
@@ -17,18 +16,19 @@ namespace {
 
 using ir::Instruction;
 
-bool is_decomposable(const Instruction& instruction) {
+bool is_decomposable(const Instruction& instruction, const Target& target) {
   const Rules* const rules = find_rules(instruction.primitive());
   return rules != nullptr && rules->decomposition != nullptr &&
-         kernel_compiler()->holds(instruction.operand_type(0).dtype());
+         target.holds(instruction.operand_type(0).dtype());
 }
 
 // An instruction that only moves elements is a plain copy, unless a kernel reads the result.
-bool is_worth_it(const Instruction& instruction, std::span<const Instruction> users) {
+bool is_worth_it(const Instruction& instruction, std::span<const Instruction> users,
+                 const Target& target) {
   if (&instruction.primitive() != &concat_primitive()) return true;
-  return std::ranges::any_of(users, [](const Instruction& user) {
+  return std::ranges::any_of(users, [&](const Instruction& user) {
     const Role role = role_of(user);
-    return role == Role::pointwise || role == Role::reduction || is_decomposable(user);
+    return role == Role::pointwise || role == Role::reduction || is_decomposable(user, target);
   });
 }
 
@@ -62,7 +62,8 @@ void splice(const ir::Function& parts, const Instruction& instruction, ir::Copie
 }
 
 std::shared_ptr<const ir::Function> expanded_function(const ir::Function& function,
-                                                      const ir::Declarations& declarations) {
+                                                      const ir::Declarations& declarations,
+                                                      const Target& target) {
   std::vector<std::vector<Instruction>> users(function.value_count());
   for (const Instruction instruction : function.instructions()) {
     for (const ir::ValueId operand : instruction.operands()) users[operand].push_back(instruction);
@@ -74,8 +75,8 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
   ir::Copier copier(function, builder);
   copier.set_parameters();
   for (const Instruction instruction : function.instructions()) {
-    const bool is_expanded =
-        is_decomposable(instruction) && is_worth_it(instruction, users[instruction.result()]);
+    const bool is_expanded = is_decomposable(instruction, target) &&
+                             is_worth_it(instruction, users[instruction.result()], target);
     const auto parts = is_expanded ? decomposition_of(instruction) : nullptr;
     if (parts == nullptr) {
       copier.copy(instruction);
@@ -103,8 +104,8 @@ std::optional<ir::Replacement> permute_before_rounding(const ir::Candidate& c) {
 
 }  // namespace
 
-ir::Program expanded(const ir::Program& given) {
-  if (kernel_compiler() == nullptr) return given;
+ir::Program expanded(const ir::Program& given, const Target* target) {
+  if (target == nullptr) return given;
   const ir::Program program =
       ir::prune(ir::Rewriter({{"permuted before it is rounded", &permute_primitive(),
                                permute_before_rounding}})
@@ -113,7 +114,8 @@ ir::Program expanded(const ir::Program& given) {
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   for (auto& function : functions) {
-    if (auto whole = expanded_function(*function, declarations)) function = std::move(whole);
+    if (auto whole = expanded_function(*function, declarations, *target))
+      function = std::move(whole);
   }
   return ir::Program::of(std::move(functions),
                          {program.records().begin(), program.records().end()});

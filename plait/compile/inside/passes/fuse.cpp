@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/passes/clusters.h"
-#include "plait/compile/pass.h"
+#include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/identity.h"
 #include "plait/ir/rewriting/copy_function.h"
@@ -60,10 +59,11 @@ class Kernels {
 // Rewrites one function, with its clusters as calls.
 class Fusing {
  public:
-  Fusing(const ir::EffectAnalysis& effects, size_t index, const ir::Declarations& declarations,
-         Kernels& kernels)
+  Fusing(const ir::EffectAnalysis& effects, size_t index, const Target& target,
+         const ir::Declarations& declarations, Kernels& kernels)
       : effects_(effects),
         index_(index),
+        target_(target),
         function_(effects.program().function(index)),
         roles_(function_),
         declarations_(declarations),
@@ -71,7 +71,7 @@ class Fusing {
 
   // Returns null if there is nothing to fuse.
   std::shared_ptr<const ir::Function> run() {
-    clusters_ = clusters_of(effects_, index_);
+    clusters_ = clusters_of(effects_, index_, target_);
     if (clusters_.empty()) return nullptr;
     ir::FunctionBuilder builder(function_.name(), local_);
     add_declarations();
@@ -277,6 +277,7 @@ class Fusing {
 
   const ir::EffectAnalysis& effects_;
   const size_t index_;
+  const Target& target_;
   const ir::Function& function_;
   const Roles roles_;
   const ir::Declarations& declarations_;
@@ -289,15 +290,15 @@ class Fusing {
 
 }  // namespace
 
-ir::Program fused(const ir::Program& program) {
-  if (kernel_compiler() == nullptr) return program;
+ir::Program fused(const ir::Program& program, const Target* target) {
+  if (target == nullptr) return program;
   const ir::EffectAnalysis effects(program);
   const ir::Declarations declarations = ir::declarations_of(program);
   Kernels kernels(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   for (size_t i = 0; i < functions.size(); ++i) {
-    if (auto whole = Fusing(effects, i, declarations, kernels).run()) functions[i] = whole;
+    if (auto whole = Fusing(effects, i, *target, declarations, kernels).run()) functions[i] = whole;
   }
   functions.insert(functions.end(), kernels.functions().begin(), kernels.functions().end());
   return ir::prune(

@@ -11,13 +11,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
-#include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/plans/planned_kernel.h"
 #include "plait/compile/inside/plans/step.h"
+#include "plait/compile/inside/targets/target.h"
 #include "plait/ir/program.h"
 
 namespace plait::compile {
@@ -28,28 +27,6 @@ struct RegisterInfo {
   ir::Type type;  // with the plan's sizes
   Storage storage = Storage::frame;
   uint32_t cell = 0;  // registers with disjoint lifetimes share one
-};
-
-// A fused function, its loop nest and its machine code.
-struct PlannedKernel {
-  std::shared_ptr<const ir::Function> function;
-  Nest nest;
-  std::vector<uint32_t> parameters;  // the operand of each nest parameter
-  // The product with which the loops are fused, as its epilogue.
-  struct Product {
-    uint32_t a, b;           // operands; b may have to be rounded
-    uint32_t parameter;      // the nest's parameter that is the product
-    bool is_result = false;  // it is also the last result
-    DType dtype;
-  };
-  std::optional<Product> product = {};
-  CompiledKernel code = {};
-  // Results that may overwrite an operand: each element is written after its last read.
-  struct Overwrite {
-    uint32_t result, operand;
-  };
-  std::vector<Overwrite> overwrites = {};
-  std::vector<Dim> sizes = {};  // nest.sizes()
 };
 
 struct PlannedFunction {
@@ -87,7 +64,8 @@ struct Plan {
   std::string text_of(const PlannedFunction& function, const Step& step) const;
 };
 
-// Plans the program. Kernels are compiled to machine code if there is a compiler.
-Plan plan_of(const ir::Program& program);
+// Plans the program. The target compiles its kernels; without one, the instructions of fused
+// functions become steps.
+Plan plan_of(const ir::Program& program, const Target* target);
 
 }  // namespace plait::compile

@@ -1,16 +1,11 @@
 #include "plait/compile/inside/plans/plan_parts.h"
 
-#include "plait/compile/inside/plans/planned_kernel.h"
-
 namespace plait::compile {
 namespace {
 
-void compile_kernels(std::vector<PlannedKernel>& kernels) {
-  if (kernels.empty()) return;
-  std::vector<Nest> nests;
-  for (const PlannedKernel& kernel : kernels) nests.push_back(kernel.nest);
-  const std::vector<CompiledKernel> compiled = kernel_compiler()->compile(nests);
-  for (size_t i = 0; i < compiled.size(); ++i) kernels[i].code = compiled[i];
+void compile_kernels(std::vector<PlannedKernel>& kernels, const Target& target) {
+  std::vector<std::shared_ptr<const FusedKernel>> compiled = target.compile(kernels);
+  for (size_t i = 0; i < compiled.size(); ++i) kernels[i].compiled = std::move(compiled[i]);
 }
 
 }  // namespace
@@ -41,7 +36,7 @@ uint32_t PlanParts::constant_of(const Literal& value) {
 }
 
 Plan PlanParts::finish(std::vector<PlannedFunction> functions) && {
-  compile_kernels(kernels_);
+  if (!kernels_.empty()) compile_kernels(kernels_, *target_);
   return {.program = program_,
           .functions = std::move(functions),
           .kernels = std::move(kernels_),

@@ -12,7 +12,8 @@ namespace plait::compile {
 
 class PlanParts {
  public:
-  explicit PlanParts(const ir::Program& program) : program_(program) {}
+  PlanParts(const ir::Program& program, const Target* target)
+      : program_(program), target_(target) {}
 
   const ir::Program& program() const { return program_; }
   // Indices in the plan, of functions given by their indices in the program.
@@ -24,11 +25,12 @@ class PlanParts {
   // The functions that the plan needs so far, in its order.
   const std::vector<uint32_t>& functions() const { return functions_; }
   const PlannedKernel& kernel(uint32_t kernel) const { return kernels_[kernel]; }
-  // The plan, with machine code for its kernels.
+  // The plan, with its kernels compiled.
   Plan finish(std::vector<PlannedFunction> functions) &&;
 
  private:
   const ir::Program& program_;
+  const Target* target_;  // there are no kernels without one
   std::vector<uint32_t> functions_;
   std::vector<PlannedKernel> kernels_;
   std::vector<Literal> constants_;

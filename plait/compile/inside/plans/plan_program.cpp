@@ -4,10 +4,10 @@
 
 namespace plait::compile {
 
-Plan plan_of(const ir::Program& program) {
-  const PlanOptions options{.makes_kernels = kernel_compiler() != nullptr && is_on("emit"),
+Plan plan_of(const ir::Program& program, const Target* target) {
+  const PlanOptions options{.makes_kernels = target != nullptr && is_on("emit"),
                             .shares_memory = is_on("plan")};
-  PlanParts parts(program);
+  PlanParts parts(program, target);
   std::vector<PlannedFunction> functions;
   parts.function_of(0);
   for (size_t i = 0; i < parts.functions().size(); ++i) {

@@ -43,48 +43,16 @@ Array own_result(const PlannedKernel& kernel, size_t result, const ArrayType& ty
   return Array::empty(type.dtype, type.sizes);
 }
 
-// The results of a kernel, and their parts as `run_kernel` takes them.
-struct KernelResults {
-  std::vector<Array> arrays;
-  std::vector<std::byte*> places;
-  std::vector<int64_t> counts;
-  std::vector<DType> dtypes;
-};
-
-KernelResults results_of(Frame& frame, const Step& step, const PlannedKernel& kernel,
-                         std::span<const ArrayType> types, std::span<const Array> given) {
-  const size_t count = step.results.size();
-  KernelResults results;
-  results.arrays.reserve(count);
-  results.places.reserve(count);
-  results.counts.reserve(count);
-  results.dtypes.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
+std::vector<Array> results_of(Frame& frame, const Step& step, const PlannedKernel& kernel,
+                              std::span<const ArrayType> types, std::span<const Array> given) {
+  std::vector<Array> results;
+  results.reserve(step.results.size());
+  for (size_t i = 0; i < step.results.size(); ++i) {
     Array place = frame.memory.place_of(step.results[i], types[i]);
     if (!place) place = own_result(kernel, i, types[i], given);
-    results.places.push_back(place.writable_data());
-    results.counts.push_back(place.element_count());
-    results.dtypes.push_back(place.dtype());
-    results.arrays.push_back(std::move(place));
+    results.push_back(std::move(place));
   }
   return results;
-}
-
-// Runs the kernel as an epilogue of its product, or after the whole product.
-void run_with_product(const PlannedKernel& kernel, const KernelSizes& sizes,
-                      std::span<const Array> given, std::vector<const std::byte*>& read,
-                      const KernelResults& results) {
-  const PlannedKernel::Product& planned = *kernel.product;
-  const Array &a = given[planned.a], &b = given[planned.b];
-  const auto product = row_product(a, b);
-  const ProductRun along{product.get(), b.sizes()[b.rank() - 1],
-                         planned.is_result ? results.places.back() : nullptr};
-  if (product != nullptr && can_fuse_product(kernel, along)) {
-    return run_kernel(kernel, sizes, read, results.places, results.counts, results.dtypes, &along);
-  }
-  const Array whole = whole_product(a, b, planned.is_result ? results.arrays.back() : Array());
-  read[planned.parameter] = whole.data();
-  run_kernel(kernel, sizes, read, results.places, results.counts, results.dtypes);
 }
 
 // ---- Primitives.
@@ -140,20 +108,11 @@ void run_step(Frame& frame, const Step& step, const KernelStep& kind, const Plan
   for (const uint32_t parameter : kernel.parameters) {
     if (parameter < given.size()) given[parameter] = given[parameter].contiguous();
   }
-  KernelResults results = results_of(frame, step, kernel, sizes.types, given);
-  std::vector<const std::byte*> read;
-  read.reserve(kernel.parameters.size());
-  for (const uint32_t parameter : kernel.parameters) {
-    read.push_back(parameter < given.size() ? given[parameter].data() : nullptr);
-  }
-  if (kernel.product) {
-    run_with_product(kernel, sizes.kernel, given, read, results);
-  } else {
-    run_kernel(kernel, sizes.kernel, read, results.places, results.counts, results.dtypes);
-  }
+  std::vector<Array> results = results_of(frame, step, kernel, sizes.types, given);
+  kernel.compiled->run(sizes.kernel, given, results);
   given.clear();
-  for (size_t i = 0; i < results.arrays.size(); ++i) {
-    set_array(frame, step.results[i], std::move(results.arrays[i]));
+  for (size_t i = 0; i < results.size(); ++i) {
+    set_array(frame, step.results[i], std::move(results[i]));
   }
 }
 

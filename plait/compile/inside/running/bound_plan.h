@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "plait/compile/inside/plans/plan.h"
-#include "plait/compile/inside/running/kernel_run.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait::compile {

@@ -1,8 +1,11 @@
 // Used instead of llvm_*.cpp if LLVM is missing: every instruction runs its own kernel.
-#include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/cpu/inside/codegen/nest_compiler.h"
 
-namespace plait::compile {
+namespace plait::cpu {
 
-void register_cpu_compiler() {}
+bool has_nest_compiler() { return false; }
+bool is_emitted(DType) { return false; }
+bool is_emitted(const ir::Primitive&, std::span<const DType>, DType) { return false; }
+std::vector<CompiledNest> compiled_nests(std::span<const compile::Nest* const>) { return {}; }
 
-}  // namespace plait::compile
+}  // namespace plait::cpu

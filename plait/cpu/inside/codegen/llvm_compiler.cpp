@@ -1,7 +1,5 @@
-// Compiles nests by LLVM: implements the interface compile/inside/nests/kernel_compiler.h.
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -10,20 +8,21 @@
 
 #include <fmt/format.h>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/hash.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/core/log.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/codegen/llvm_engine.h"
+#include "plait/cpu/inside/codegen/llvm_library.h"
 #include "plait/cpu/inside/codegen/llvm_nest.h"
+#include "plait/cpu/inside/codegen/nest_compiler.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/inside/primitives.h"
 
 namespace plait::cpu {
 namespace {
 
-using compile::CompiledKernel;
 using compile::Nest;
 using compile::NestPlan;
 
@@ -67,43 +66,31 @@ CachedObject object_of(CpuLevel level, std::span<const Order> orders) {
   return object;
 }
 
-class LlvmCompiler final : public compile::KernelCompiler {
+// The machine code of all nests that were compiled.
+class NestCompiler {
  public:
-  bool holds(DType dtype) const override {
-    return !is_complex(dtype) && !is_key(dtype) && dtype != DType::f8e4m3 && dtype != DType::f8e5m2;
-  }
-
-  bool computes(const ir::Primitive& primitive, std::span<const DType> operands,
-                DType result) const override {
-    if (!holds(result) || !std::ranges::all_of(operands, [&](DType d) { return holds(d); })) {
-      return false;
-    }
-    if (&primitive == &convert_primitive()) return true;
-    return primitive.elementwise != ir::Elementwise::no && !operands.empty() &&
-           code::has_operation(primitive.name, operands.back());
-  }
-
-  std::vector<CompiledKernel> compile(std::span<const Nest> nests) override {
+  std::vector<CompiledNest> compile(std::span<const Nest* const> nests) {
     const CpuLevel level = cpu_level();
     const std::string machine = machine_text(level);
     std::vector<Hash128> keys;
-    for (const Nest& nest : nests) {
-      keys.push_back(hash_of(fmt::format("{} {}\n{}", kGenerator, machine, nest.text())));
+    for (const Nest* nest : nests) {
+      keys.push_back(hash_of(fmt::format("{} {}\n{}", kGenerator, machine, nest->text())));
     }
     make_missing(level, nests, keys);
-    std::vector<CompiledKernel> result;
+    std::vector<CompiledNest> result;
     const std::lock_guard lock(mutex_);
-    for (const Hash128& key : keys) result.push_back(kernels_.at(key));
+    for (const Hash128& key : keys) result.push_back(compiled_.at(key));
     return result;
   }
 
  private:
-  void make_missing(CpuLevel level, std::span<const Nest> nests, std::span<const Hash128> keys) {
+  void make_missing(CpuLevel level, std::span<const Nest* const> nests,
+                    std::span<const Hash128> keys) {
     std::vector<Order> orders;
     const std::lock_guard making(making_);  // two threads that need the same nest compile it once
     std::unordered_set<Hash128> ordered;
     for (size_t i = 0; i < nests.size(); ++i) {
-      if (!has(keys[i]) && ordered.insert(keys[i]).second) orders.push_back({&nests[i], keys[i]});
+      if (!has(keys[i]) && ordered.insert(keys[i]).second) orders.push_back({nests[i], keys[i]});
     }
     const size_t modules = (orders.size() + kKernelsOfModule - 1) / kKernelsOfModule;
     std::vector<CachedObject> objects(modules);
@@ -119,28 +106,40 @@ class LlvmCompiler final : public compile::KernelCompiler {
 
   bool has(const Hash128& key) {
     const std::lock_guard lock(mutex_);
-    return kernels_.contains(key);
+    return compiled_.contains(key);
   }
   void add(CpuLevel level, const Order& order) {
     const NestPlan plan = nest_plan_of(*order.nest, code::is_costly);
-    CompiledKernel kernel =
+    CompiledNest nest =
         code::scratch_of(*order.nest, plan, code::lanes_of(*order.nest, plan, level));
-    kernel.run = reinterpret_cast<decltype(kernel.run)>(address_of_loaded(name_of(order.key)));
+    nest.run = reinterpret_cast<decltype(nest.run)>(address_of_loaded(name_of(order.key)));
     const std::lock_guard lock(mutex_);
-    kernels_.emplace(order.key, kernel);
+    compiled_.emplace(order.key, nest);
   }
 
   std::mutex mutex_, making_;
-  std::unordered_map<Hash128, CompiledKernel> kernels_;
+  std::unordered_map<Hash128, CompiledNest> compiled_;
 };
 
 }  // namespace
-}  // namespace plait::cpu
 
-namespace plait::compile {
+bool has_nest_compiler() { return has_llvm(); }
 
-void register_cpu_compiler() {
-  if (cpu::has_llvm()) register_kernel_compiler(std::make_unique<cpu::LlvmCompiler>());
+bool is_emitted(DType dtype) {
+  return !is_complex(dtype) && !is_key(dtype) && dtype != DType::f8e4m3 && dtype != DType::f8e5m2;
 }
 
-}  // namespace plait::compile
+bool is_emitted(const ir::Primitive& primitive, std::span<const DType> operands, DType result) {
+  if (!is_emitted(result)) return false;
+  if (!std::ranges::all_of(operands, [](DType dtype) { return is_emitted(dtype); })) return false;
+  if (&primitive == &convert_primitive()) return true;
+  return primitive.elementwise != ir::Elementwise::no && !operands.empty() &&
+         code::has_operation(primitive.name, operands.back());
+}
+
+std::vector<CompiledNest> compiled_nests(std::span<const Nest* const> nests) {
+  static Immortal<NestCompiler> compiler;
+  return compiler->compile(nests);
+}
+
+}  // namespace plait::cpu

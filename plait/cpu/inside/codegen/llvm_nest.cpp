@@ -7,8 +7,6 @@
 namespace plait::cpu::code {
 namespace {
 
-using compile::KernelArguments;
-
 constexpr int64_t kLine = 64;  // bytes
 
 void add_attribute(Code function, std::string_view name, std::string_view value) {
@@ -80,16 +78,16 @@ void NestCode::read_arguments() {
     }
     return result;
   };
-  parameters_ = each(offsetof(KernelArguments, parameters), nest_.parameters.size(), pointer);
-  results_ = each(offsetof(KernelArguments, results), nest_.results.size(), pointer);
+  parameters_ = each(offsetof(NestArguments, parameters), nest_.parameters.size(), pointer);
+  results_ = each(offsetof(NestArguments, results), nest_.results.size(), pointer);
   const std::vector<Dim> sizes = nest_.sizes();
-  const std::vector<Code> numbers = each(offsetof(KernelArguments, sizes), sizes.size(), word);
+  const std::vector<Code> numbers = each(offsetof(NestArguments, sizes), sizes.size(), word);
   for (size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(sizes[i], numbers[i]);
-  first_row_ = argument(offsetof(KernelArguments, first_row), word);
-  end_row_ = argument(offsetof(KernelArguments, end_row), word);
+  first_row_ = argument(offsetof(NestArguments, first_row), word);
+  end_row_ = argument(offsetof(NestArguments, end_row), word);
   if (nest_.may_cut_columns()) {
-    first_column_ = argument(offsetof(KernelArguments, first_column), word);
-    end_column_ = argument(offsetof(KernelArguments, end_column), word);
+    first_column_ = argument(offsetof(NestArguments, first_column), word);
+    end_column_ = argument(offsetof(NestArguments, end_column), word);
   } else {
     first_column_ = index(0);
     end_column_ = number_of(nest_.columns);
@@ -104,7 +102,7 @@ Code NestCode::number_of(Dim size) const {
 void NestCode::find_row_buffers() {
   buffers_.assign(nest_.values.size(), nullptr);
   if (plan_.buffer_count == 0) return;
-  Code next = argument(offsetof(KernelArguments, scratch), pointer_type());
+  Code next = argument(offsetof(NestArguments, scratch), pointer_type());
   const Code columns = number_of(nest_.columns);
   for (uint32_t v = 0; v < nest_.values.size(); ++v) {
     if (!plan_.buffers[v]) continue;
@@ -259,16 +257,15 @@ Code NestCode::kept(uint32_t v, const Step& step) const {
   return is_boolean(dtype) ? from_memory(code, dtype) : code;
 }
 
-compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan,
-                                   unsigned lanes) {
-  compile::CompiledKernel kernel;
+CompiledNest scratch_of(const compile::Nest& nest, const NestPlan& plan, unsigned lanes) {
+  CompiledNest compiled;
   for (uint32_t v = 0; v < nest.values.size(); ++v) {
     if (!plan.buffers[v]) continue;
     const int64_t size = kept_size(nest.values[v].dtype);
-    kernel.scratch_bytes_per_column += size;
-    kernel.scratch_bytes += kLine + (lanes * size + kLine - 1) / kLine * kLine;
+    compiled.scratch_bytes_per_column += size;
+    compiled.scratch_bytes += kLine + (lanes * size + kLine - 1) / kLine * kLine;
   }
-  return kernel;
+  return compiled;
 }
 
 }  // namespace plait::cpu::code

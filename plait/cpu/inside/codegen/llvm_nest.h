@@ -1,4 +1,4 @@
-// Code of a loop nest: one function, `void name(const KernelArguments*)`.
+// Code of a loop nest: one function, `void name(const NestArguments*)`.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/inside/nests/nest.h"
 #include "plait/compile/inside/nests/nest_plan.h"
 #include "plait/cpu/cpu_level.h"
+#include "plait/cpu/inside/codegen/compiled_nest.h"
 #include "plait/cpu/inside/codegen/llvm_operations.h"
 
 namespace plait::cpu::code {
@@ -66,7 +66,7 @@ using compile::StagePlan;
 unsigned lanes_of(const compile::Nest& nest, const NestPlan& plan, CpuLevel level);
 
 // The scratch memory that the nest needs; the address is not set.
-compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan, unsigned lanes);
+CompiledNest scratch_of(const compile::Nest& nest, const NestPlan& plan, unsigned lanes);
 
 class NestCode {
  public:

@@ -1,8 +1,8 @@
-// Products of a few rows at a time, for fused kernels (compile/inside/nests/row_product.h).
+#include "plait/cpu/inside/products/row_product.h"
+
 #include <algorithm>
 #include <array>
 
-#include "plait/compile/inside/nests/row_product.h"
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/libraries/library_product.h"
@@ -14,8 +14,6 @@
 
 namespace plait {
 namespace {
-
-using compile::RowProduct;
 
 constexpr int64_t kLeastWork = int64_t{1} << 20;
 // Size of a block of the result, which should stay in the second-level cache. Matrices b up to this
@@ -132,7 +130,7 @@ std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
 
 }  // namespace
 
-std::unique_ptr<RowProduct> compile::row_product(const Array& a, const Array& b) {
+std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b) {
   const Layout out = Layout::contiguous(sizes_of_product(a.layout(), b.layout()));
   Products products = products_of(a, b, out, nullptr);
   const int64_t threads = planned_thread_count();
@@ -152,7 +150,7 @@ std::unique_ptr<RowProduct> compile::row_product(const Array& a, const Array& b)
   return made;
 }
 
-Array compile::whole_product(const Array& a, const Array& b, Array place) {
+Array whole_product(const Array& a, const Array& b, Array place) {
   if (!place) place = Array::empty(a.dtype(), sizes_of_product(a.layout(), b.layout()));
   matmul(a, b.converted(a.dtype()), place);
   return place;

@@ -1,5 +1,5 @@
-// A matrix product that is computed in blocks of rows, so that an epilogue finds them in the cache.
-// Defined in `cpu`.
+// A matrix product that is computed in blocks of rows, so that what continues with them finds them
+// in the cache.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "plait/tensor/memory/array.h"
 
-namespace plait::compile {
+namespace plait {
 
 // The product a · b. Rows are counted over all matrices of the batch, in order.
 class RowProduct {
@@ -30,4 +30,4 @@ std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b);
 // Writes into `place` unless it is empty.
 Array whole_product(const Array& a, const Array& b, Array place = {});
 
-}  // namespace plait::compile
+}  // namespace plait

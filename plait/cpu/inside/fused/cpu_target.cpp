@@ -1,0 +1,69 @@
+// Fused functions on the CPU: LLVM compiles their nests, and the thread team runs them.
+#include <optional>
+#include <utility>
+
+#include "plait/compile/inside/plans/planned_kernel.h"
+#include "plait/compile/inside/targets/target.h"
+#include "plait/cpu/inside/codegen/nest_compiler.h"
+#include "plait/cpu/inside/fused/product_epilogue.h"
+#include "plait/cpu/inside/fused/run_nest.h"
+
+namespace plait::cpu {
+namespace {
+
+using compile::FusedKernel;
+using compile::Nest;
+using compile::PlannedKernel;
+
+class CpuKernel final : public FusedKernel {
+ public:
+  CpuKernel(const PlannedKernel& planned, const CompiledNest& compiled)
+      : nest_(planned.nest, compiled), parameters_(planned.parameters), product_(planned.product) {}
+
+  void run(const compile::KernelSizes& sizes, std::span<const Array> operands,
+           std::span<Array> results) const override {
+    std::vector<const void*> read;
+    read.reserve(parameters_.size());
+    for (const uint32_t parameter : parameters_) {
+      read.push_back(parameter < operands.size() ? operands[parameter].data() : nullptr);
+    }
+    NestCall call(nest_, sizes, std::move(read), results);
+    product_ ? run_with_product(call, *product_, operands) : run_nest(call);
+  }
+
+ private:
+  const FusedNest nest_;
+  const std::vector<uint32_t> parameters_;
+  const std::optional<PlannedKernel::Product> product_;
+};
+
+class CpuTarget final : public compile::Target {
+ public:
+  Device::Kind device() const override { return Device::Kind::cpu; }
+  bool holds(DType dtype) const override { return is_emitted(dtype); }
+  bool computes(const ir::Primitive& primitive, std::span<const DType> operands,
+                DType result) const override {
+    return is_emitted(primitive, operands, result);
+  }
+
+  std::vector<std::shared_ptr<const FusedKernel>> compile(
+      std::span<const PlannedKernel> kernels) const override {
+    std::vector<const Nest*> nests;
+    for (const PlannedKernel& kernel : kernels) nests.push_back(&kernel.nest);
+    const std::vector<CompiledNest> compiled = compiled_nests(nests);
+    std::vector<std::shared_ptr<const FusedKernel>> result;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      result.push_back(std::make_shared<const CpuKernel>(kernels[i], compiled[i]));
+    }
+    return result;
+  }
+};
+
+std::unique_ptr<const compile::Target> open_target() {
+  return has_nest_compiler() ? std::make_unique<const CpuTarget>() : nullptr;
+}
+
+}  // namespace
+}  // namespace plait::cpu
+
+void plait::compile::register_cpu_target() { register_target(Device::Kind::cpu, cpu::open_target); }
