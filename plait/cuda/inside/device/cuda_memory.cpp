@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plait/core/error.h"
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/device/index_notes.h"
 #include "plait/cuda/inside/elementwise/pointwise.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
@@ -11,8 +12,6 @@
 namespace plait::cuda {
 namespace {
 
-Address address_of(const std::byte* data) { return reinterpret_cast<Address>(data); }
-Address address_of(const Array& array) { return address_of(array.device_data()); }
 size_t bytes_of(const Array& array) {
   return static_cast<size_t>(array.element_count() * array.element_size());
 }
@@ -49,7 +48,7 @@ std::byte* CudaMemory::allocate(int64_t bytes) {
 void CudaMemory::free(std::byte* data, int64_t) noexcept {
   try {
     device_.enter();
-    driver_.free_async(address_of(data), stream_);
+    driver_.free_async(reinterpret_cast<Address>(data), stream_);
   } catch (const DeviceError&) {
   }
 }

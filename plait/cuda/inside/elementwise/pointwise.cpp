@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/elementwise/eager_nest.h"
 #include "plait/cuda/inside/elementwise/transposed_copy.h"
 #include "plait/cuda/inside/nests/operations.h"
@@ -18,8 +19,6 @@ namespace {
 
 using compile::Nest;
 using compile::NestValue;
-
-Address address_of(const Array& array) { return reinterpret_cast<Address>(array.device_data()); }
 
 // The loops, outermost first: neighbours in the result are neighbours in the columns.
 std::vector<LoopDimension> loops_of(std::span<const Layout* const> layouts) {

@@ -40,8 +40,8 @@ int64_t widen(Points& points, Row& row, const Array& x, const Array& result) {
   const auto reduce = [&](int64_t step) { common = std::gcd(common, step * size); };
   for (int32_t d = 0; d < points.rank; ++d) reduce(points.batch_steps[d]);
   for (int32_t i = 0; i < points.indices; ++i) reduce(points.axis_steps[i]);
-  common = std::gcd(common, static_cast<int64_t>(device_address(x) % 16));
-  common = std::gcd(common, static_cast<int64_t>(device_address(result) % 16));
+  common = std::gcd(common, static_cast<int64_t>(address_of(x) % 16));
+  common = std::gcd(common, static_cast<int64_t>(address_of(result) % 16));
   const int64_t together = common / size;
   if (together <= 1) return size;
   row.count /= together;
@@ -91,8 +91,8 @@ void run_gather(KernelCall& call, const void*) {
     points->place =
         index_notes(device).add(checked_operation(call.primitive.name, x, indices, attributes));
   }
-  launch(device, function, blocks_for(total), 256, 0, *points, *row, device_address(x),
-         device_address(result), total, int32_t{copies});
+  launch(device, function, blocks_for(total), 256, 0, *points, *row, address_of(x),
+         address_of(result), total, int32_t{copies});
 }
 
 }  // namespace plait::cuda

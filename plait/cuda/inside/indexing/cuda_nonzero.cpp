@@ -70,12 +70,12 @@ void run_nonzero(KernelCall& call, const void*) {
   const CompactionKernels kernels{function("count_taken", 0), function("sum_tiles", 1),
                                   function("number_items", 2)};
   const int64_t count = x.element_count();
-  const NonzeroSource source{device_address(x)};
+  const NonzeroSource source{address_of(x)};
   const Taken taken = count_taken(device, call.device, kernels, source, count);
   const auto rank = static_cast<int64_t>(x.rank());
   call.results[0] = Array::empty_on(call.device, DType::i64, {rank, taken.count});
   if (taken.count == 0 || rank == 0) return;
-  NonzeroTarget target{device_address(call.results[0]), taken.count, rank, {}};
+  NonzeroTarget target{address_of(call.results[0]), taken.count, rank, {}};
   std::ranges::copy(x.sizes(), target.sizes);
   number_items(device, kernels, source, count, taken.starts, target);
 }

@@ -38,7 +38,7 @@ class Scatter {
           return update_rows_text(points_, row_, fits_32_bits(total), combine_, result_.dtype());
         });
     launch(device_, function, blocks_for(total), kBlockThreads, 0, points_, row_,
-           device_address(result_), device_address(updates_), total);
+           address_of(result_), address_of(updates_), total);
   }
 
   // The number of each point's row, which is `rows` if it is dropped.
@@ -52,16 +52,15 @@ class Scatter {
         variants->of(device_, "locate", {points_.rank, points_.indices, narrow, size_of(key)},
                      [&] { return locate_text(points_, narrow, size_of(key)); });
     launch(device_, function, blocks_for(points_.count), kBlockThreads, 0, points_,
-           device_address(keys), device_address(offsets), rows);
+           address_of(keys), address_of(offsets), rows);
     return keys;
   }
 
   void update_sorted(const Array& keys, const Array& offsets, int64_t rows) const {
     const SortedRows sorted =
         radix_sort(device_, keys, std::bit_width(static_cast<uint64_t>(rows)));
-    const Address at[] = {device_address(sorted.keys), device_address(sorted.order),
-                          device_address(offsets), device_address(result_),
-                          device_address(updates_)};
+    const Address at[] = {address_of(sorted.keys), address_of(sorted.order), address_of(offsets),
+                          address_of(result_), address_of(updates_)};
     const int64_t total = points_.count * row_.count;
     const int64_t key = keys.element_size(), index = sorted.order.element_size();
     const auto function = [&](std::string_view name, int64_t number) -> const KernelFunction& {
@@ -91,9 +90,9 @@ class Scatter {
     const Array heads = Array::empty_on(result_.device(), DType::u8, {bytes});
     const Array parts = Array::empty_on(result_.device(), DType::u8, {bytes});
     launch(device_, update, blocks_for(total), kBlockThreads, 0, row_, at[0], at[1], at[2], at[3],
-           at[4], device_address(heads), device_address(parts), points_.count, rows);
+           at[4], address_of(heads), address_of(parts), points_.count, rows);
     launch(device_, join, blocks_for(total), kBlockThreads, 0, row_, at[0], at[1], at[2], at[3],
-           device_address(heads), device_address(parts), points_.count, rows);
+           address_of(heads), address_of(parts), points_.count, rows);
   }
 
   CudaDevice& device_;

@@ -7,6 +7,7 @@
 
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/cuda/inside/device/cuda_device.h"
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/kernels/launch.h"
 #include "plait/tensor/kernels.h"
 
@@ -18,10 +19,6 @@ inline CudaDevice& device_of(const KernelCall& call) { return cuda_device(call.d
 
 inline void move_operands(KernelCall& call) {
   for (Array& operand : call.operands) operand = operand.on(call.device);
-}
-
-inline Address device_address(const Array& array) {
-  return reinterpret_cast<Address>(array.device_data());
 }
 
 // Blocks for `count` threads. There may be fewer: each thread then does several items.

@@ -31,7 +31,7 @@ LoadedKernels& loaded_kernels(const CudaDevice& device) {
   return *of_devices[static_cast<size_t>(device.index())];
 }
 
-Hash128 key_of(std::string_view name, std::string_view text) {
+Hash128 loaded_key(std::string_view name, std::string_view text) {
   Hasher hasher;
   hasher.update(name.size());
   hasher.update(name);
@@ -41,7 +41,7 @@ Hash128 key_of(std::string_view name, std::string_view text) {
 
 Entry& entry_of(const CudaDevice& device, std::string_view name, std::string_view text) {
   LoadedKernels& loaded = loaded_kernels(device);
-  const Hash128 key = key_of(name, text);
+  const Hash128 key = loaded_key(name, text);
   const std::lock_guard lock(loaded.mutex);
   std::unique_ptr<Entry>& entry = loaded.entries[key];
   if (entry == nullptr) entry = std::make_unique<Entry>();

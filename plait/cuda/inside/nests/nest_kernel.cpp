@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/tensor/memory/array.h"
 
@@ -194,9 +195,6 @@ class NestKernel::Run {
   void move(Address to, Address from, size_t bytes) const {
     device_.enter();
     check(driver().copy_on_device(to, from, bytes, device_.stream()), "cuMemcpyDtoDAsync");
-  }
-  static Address address_of(const Array& array) {
-    return reinterpret_cast<Address>(array.device_data());
   }
   Array work_memory(int64_t bytes) const {
     const Device device(Device::Kind::cuda, static_cast<uint8_t>(device_.index()));

@@ -1,5 +1,5 @@
-// Building blocks of the schedules' texts (nest_schedules.h): the parameters of a kernel, the indices
-// of a row, the values at its columns.
+// Building blocks of the schedules' texts (nest_schedules.h): the parameters of a kernel, the
+// indices of a row, the values at its columns.
 //
 // In the text, p0, p1, … are parameters, r0, … results, s0, … sizes, i0, … the indices of the outer
 // loops, `column` the first one of a vector of kVector columns, c the column of its element e, v0,

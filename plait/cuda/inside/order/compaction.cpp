@@ -47,7 +47,7 @@ std::string compaction_text(std::string_view operation) {
 
 int64_t sum_counts(CudaDevice& device, const KernelFunction& sum_tiles, const Array& counts) {
   const Array total = Array::empty_on(counts.device(), DType::u64, {1});
-  launch(device, sum_tiles, {1}, 256, 0, device_address(counts), device_address(total), int64_t{1},
+  launch(device, sum_tiles, {1}, 256, 0, address_of(counts), address_of(total), int64_t{1},
          counts.element_count());
   return static_cast<int64_t>(total.on_host().elements<uint64_t>()[0]);
 }

@@ -56,7 +56,7 @@ void sort_in_blocks(CudaDevice& device, const Sorting& s, const Array& x, Addres
   static Immortal<KernelVariants> variants("sort_rows");
   const KernelFunction& function = variants->of(device, "sort_rows", {dtype_number(x.dtype())},
                                                 [&] { return block_sort_text(x.dtype()); });
-  launch(device, function, blocks_for(s.rows, 1), threads, 0, device_address(x), values, indices,
+  launch(device, function, blocks_for(s.rows, 1), threads, 0, address_of(x), values, indices,
          s.rows, static_cast<int32_t>(s.length), static_cast<int32_t>(padded),
          static_cast<int32_t>(s.kept), int32_t{s.descending});
 }
@@ -74,13 +74,13 @@ void sort_by_digits(CudaDevice& device, const Sorting& s, const Array& x, Addres
     return variants->of(device, name, {number, dtype_number(x.dtype()), index_bytes},
                         [&] { return sorted_values_text(x.dtype(), index_bytes); });
   };
-  launch(device, function("make_keys", 0, 4), blocks_for(total), kBlockThreads, 0,
-         device_address(x), device_address(keys), total, int32_t{s.descending});
+  launch(device, function("make_keys", 0, 4), blocks_for(total), kBlockThreads, 0, address_of(x),
+         address_of(keys), total, int32_t{s.descending});
   const int bits = x.dtype() == DType::boolean && !s.descending ? 1 : static_cast<int>(8 * bytes);
   const SortedRows sorted = radix_sort(device, keys, bits);
   launch(device, function("take_sorted", 1, sorted.order.element_size()),
-         blocks_for(s.rows * s.kept), kBlockThreads, 0, device_address(x),
-         device_address(sorted.order), values, indices, s.rows, s.length, s.kept);
+         blocks_for(s.rows * s.kept), kBlockThreads, 0, address_of(x), address_of(sorted.order),
+         values, indices, s.rows, s.length, s.kept);
 }
 
 // `x` is contiguous, with rows along its last axis; `values` too, of `kept` elements each, and
@@ -90,9 +90,9 @@ void sort_rows(CudaDevice& device, const Array& x, int64_t kept, bool descending
   if (x.element_count() == 0 || kept == 0) return;
   const int64_t length = x.sizes().back();
   const Sorting s{x.element_count() / length, length, kept, descending};
-  const Address places = indices != nullptr ? device_address(*indices) : Address{0};
-  length <= kLongestInBlock ? sort_in_blocks(device, s, x, device_address(values), places)
-                            : sort_by_digits(device, s, x, device_address(values), places);
+  const Address places = indices != nullptr ? address_of(*indices) : Address{0};
+  length <= kLongestInBlock ? sort_in_blocks(device, s, x, address_of(values), places)
+                            : sort_by_digits(device, s, x, address_of(values), places);
 }
 
 [[noreturn]] void refuse(const KernelCall& call, DType dtype) {
@@ -147,8 +147,8 @@ void run_search(KernelCall& call, const void*) {
   const KernelFunction& function =
       variants->of(device, "search_sorted", {dtype_number(sorted.dtype())},
                    [&] { return search_text(sorted.dtype()); });
-  launch(device, function, blocks_for(total), kBlockThreads, 0, device_address(sorted),
-         device_address(values), device_address(places), total, sorted.sizes().back(),
+  launch(device, function, blocks_for(total), kBlockThreads, 0, address_of(sorted),
+         address_of(values), address_of(places), total, sorted.sizes().back(),
          values.sizes().back(), int32_t{behind});
 }
 

@@ -73,7 +73,7 @@ void run_unique(KernelCall& call, const void*) {
                                   function("number_items", 2)};
   const SortedVector sorted = sorted_vector(device, x);
   const int64_t total = x.element_count();
-  const UniqueSource source{device_address(sorted.values), device_address(sorted.order)};
+  const UniqueSource source{address_of(sorted.values), address_of(sorted.order)};
   const Taken taken = count_taken(device, call.device, kernels, source, total);
   const auto made = [&](DType dtype, int64_t count) {
     return Array::empty_on(call.device, dtype, {count});
@@ -85,10 +85,10 @@ void run_unique(KernelCall& call, const void*) {
   if (total == 0) return;
   const Array begins = made(DType::i64, taken.count);
   number_items(device, kernels, source, total, taken.starts,
-               UniqueTarget{device_address(call.results[0]), device_address(call.results[1]),
-                            device_address(begins), device_address(call.results[3])});
-  launch(device, function("count_equal", 3), blocks_for(taken.count), 256, 0,
-         device_address(begins), device_address(call.results[2]), taken.count, total);
+               UniqueTarget{address_of(call.results[0]), address_of(call.results[1]),
+                            address_of(begins), address_of(call.results[3])});
+  launch(device, function("count_equal", 3), blocks_for(taken.count), 256, 0, address_of(begins),
+         address_of(call.results[2]), taken.count, total);
 }
 
 }  // namespace plait::cuda

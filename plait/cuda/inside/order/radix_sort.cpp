@@ -119,14 +119,13 @@ SortedRows radix_sort(CudaDevice& device, Array keys, int bits) {
   Array moved = Array::empty_on(place, keys.dtype(), keys.sizes());
   Array order, moved_order = Array::empty_on(place, index, keys.sizes());
   const auto pass = [&](int32_t shift) {
-    launch(device, count_digits, {rows * tiles}, kBlockThreads, 0, device_address(keys),
-           device_address(counts), length, tiles, shift);
-    launch(device, sum_tiles, blocks_for(lines, 1), kBlockThreads, 0, device_address(counts),
-           device_address(totals), lines, tiles);
-    launch(device, move_items, {rows * tiles}, kBlockThreads, 0, device_address(keys),
-           order ? device_address(order) : Address{0}, device_address(moved),
-           device_address(moved_order), device_address(counts), device_address(totals), length,
-           tiles, shift);
+    launch(device, count_digits, {rows * tiles}, kBlockThreads, 0, address_of(keys),
+           address_of(counts), length, tiles, shift);
+    launch(device, sum_tiles, blocks_for(lines, 1), kBlockThreads, 0, address_of(counts),
+           address_of(totals), lines, tiles);
+    launch(device, move_items, {rows * tiles}, kBlockThreads, 0, address_of(keys),
+           order ? address_of(order) : Address{0}, address_of(moved), address_of(moved_order),
+           address_of(counts), address_of(totals), length, tiles, shift);
   };
   for (int32_t shift = 0; shift == 0 || shift < bits; shift += kDigitBits) {
     pass(shift);

@@ -29,7 +29,7 @@ class Draw {
       const auto* numbers = reinterpret_cast<const uint64_t*>(words.data());
       all_ = Array::of(std::span(numbers, words.size() / 8), {keys_.element_count(), 2})
                  .on(call.device);
-      given_.all = device_address(all_);
+      given_.all = address_of(all_);
     }
     each_ = result_.element_count() / keys_.element_count();
   }
@@ -39,13 +39,13 @@ class Draw {
   template <class... Rest>
   void launch_for(const KernelFunction& function, int64_t per_key, Rest... rest) const {
     const int64_t total = per_key * keys_.element_count();
-    launch(device_, function, blocks_for(total), kBlockThreads, 0, given_, device_address(result_),
+    launch(device_, function, blocks_for(total), kBlockThreads, 0, given_, address_of(result_),
            rest..., total);
   }
   bool is_empty() const { return result_.element_count() == 0; }
   CudaDevice& device() const { return device_; }
   const RandomKeys& keys() const { return given_; }
-  Address result() const { return device_address(result_); }
+  Address result() const { return address_of(result_); }
 
  private:
   CudaDevice& device_;

@@ -133,16 +133,15 @@ void run_arg_extreme(KernelCall& call, bool greatest) {
   const int64_t units = along.rows * pieces.count;
   const auto find = [&](const Array& places, Address keys) {
     launch(device, function("arg_extreme", 0), blocks_for(units, kBlockThreads / team),
-           kBlockThreads, 0, device_address(x), device_address(places), keys, along.rows,
-           along.length, along.inner, pieces.count, pieces.each);
+           kBlockThreads, 0, address_of(x), address_of(places), keys, along.rows, along.length,
+           along.inner, pieces.count, pieces.each);
   };
   if (pieces.count == 1) return find(result, 0);
   const Array places = Array::empty_on(call.device, DType::i64, {units});
   const Array keys = Array::empty_on(call.device, x.dtype(), {units});
-  find(places, device_address(keys));
+  find(places, address_of(keys));
   launch(device, function("join_extremes", 1), blocks_for(along.rows), kBlockThreads, 0,
-         device_address(places), device_address(keys), device_address(result), along.rows,
-         pieces.count);
+         address_of(places), address_of(keys), address_of(result), along.rows, pieces.count);
 }
 
 }  // namespace

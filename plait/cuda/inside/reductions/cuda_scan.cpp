@@ -40,14 +40,14 @@ class Scan {
     if (pieces.count == 1) return scan(is_by_thread, pieces, result(), 0, 0);
     const int64_t bytes = along_.rows * pieces.count * state_bytes(kind_, x_.dtype());
     const Array states = Array::empty_on(place_, DType::u8, {bytes});
-    scan(is_by_thread, pieces, 0, 0, device_address(states));
+    scan(is_by_thread, pieces, 0, 0, address_of(states));
     launch(device_, function("join_pieces", 0), blocks_for(along_.rows, 1), kBlockThreads, 0,
-           device_address(states), along_.rows, pieces.count);
-    scan(is_by_thread, pieces, result(), device_address(states), 0);
+           address_of(states), along_.rows, pieces.count);
+    scan(is_by_thread, pieces, result(), address_of(states), 0);
   }
 
  private:
-  Address result() const { return device_address(result_); }
+  Address result() const { return address_of(result_); }
 
   const KernelFunction& function(std::string_view name, int64_t number) const {
     static Immortal<KernelVariants> variants("scans");
@@ -62,22 +62,22 @@ class Scan {
             Address totals) const {
     if (is_by_thread) return scan_columns(pieces, out, states, totals);
     launch(device_, function("scan_rows", 1), blocks_for(along_.rows * pieces.count, 1),
-           kBlockThreads, 0, device_address(x_), out, states, totals, along_.rows, along_.length,
+           kBlockThreads, 0, address_of(x_), out, states, totals, along_.rows, along_.length,
            along_.inner, pieces.count, pieces.each, reverse_);
   }
 
   void scan_columns(const Pieces& pieces, Address out, Address states, Address totals) const {
     launch(device_, function("scan_columns", 2), blocks_for(along_.rows * pieces.count),
-           kBlockThreads, 0, device_address(x_), device_address(second_), out, states, totals,
-           along_.rows, along_.length, along_.inner, pieces.count, pieces.each, reverse_);
+           kBlockThreads, 0, address_of(x_), address_of(second_), out, states, totals, along_.rows,
+           along_.length, along_.inner, pieces.count, pieces.each, reverse_);
   }
 
   void scan_in_order() const {
     const int64_t together = std::min<int64_t>(along_.rows, 32);
     launch(device_, function("scan_in_order", 3), blocks_for(along_.rows, 32), kBlockThreads, 0,
-           device_address(x_), device_address(second_), result(), along_.rows, along_.length,
-           along_.inner, static_cast<int32_t>(together),
-           static_cast<int32_t>(kSharedElements / together), reverse_);
+           address_of(x_), address_of(second_), result(), along_.rows, along_.length, along_.inner,
+           static_cast<int32_t>(together), static_cast<int32_t>(kSharedElements / together),
+           reverse_);
   }
 
   CudaDevice& device_;

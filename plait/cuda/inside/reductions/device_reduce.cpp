@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/elementwise/eager_nest.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/ops/inside/primitive_attributes.h"
@@ -25,7 +26,7 @@ constexpr size_t kFrom = 0, kTo = 1;  // the ports: x, then the result
 constexpr int64_t kManyRows = 512;    // rows that keep a device busy, each in one block
 constexpr int64_t kLongRow = 16384;   // elements of a row that are worth several blocks
 
-bool is_narrow(DType dtype) { return is_floating(dtype) && size_of(dtype) < 4; }
+bool is_widened(DType dtype) { return is_floating(dtype) && size_of(dtype) < 4; }
 
 int64_t distance(const LoopDimension& dimension) {
   const int64_t stride = std::abs(dimension.strides[kFrom]);
@@ -62,8 +63,8 @@ class Reduction {
   void run() const {
     const NestPattern pattern(loops_);
     const NestKernel& kernel = eager_kernel(key(pattern), [&] { return make(pattern); });
-    const NestParameter from{.address = reinterpret_cast<Address>(x_.device_data())};
-    const auto to = reinterpret_cast<Address>(result_.device_data());
+    const NestParameter from{.address = address_of(x_)};
+    const Address to = address_of(result_);
     kernel.run(cuda_device(x_.device().index), pattern.values(kernel.sizes()), {&from, 1},
                {&to, 1});
   }
@@ -130,7 +131,7 @@ class Reduction {
                                 .dtype = dtype,
                                 .place = pattern.place(kFrom),
                                 .has_columns = true});
-    if (is_narrow(dtype)) {
+    if (is_widened(dtype)) {
       dtype = DType::f32;
       value = computed(convert_primitive(), {value});
     }

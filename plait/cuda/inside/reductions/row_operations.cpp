@@ -6,6 +6,7 @@
 
 #include "plait/compile/inside/nests/region.h"
 #include "plait/core/error.h"
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/elementwise/eager_nest.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/inside/primitives.h"
@@ -24,8 +25,6 @@ const Dim& columns_symbol() {
   static const Dim symbol = Dim::symbol("columns");
   return symbol;
 }
-
-Address address_of(const Array& array) { return reinterpret_cast<Address>(array.device_data()); }
 
 // The size that a value of rank 0 is the conversion of.
 Dim size_of_value(const ir::Function& function, ir::ValueId value) {
