@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "plait/core/device.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/source_line.h"
 
@@ -15,12 +16,18 @@ namespace {
 class TestCall final : public CallInProgress {
  public:
   [[gnu::always_inline]] explicit TestCall(std::string_view function,
-                                           std::vector<std::string> given = {})
-      : CallInProgress(function), given_(std::move(given)) {}
+                                           std::vector<std::string> given = {},
+                                           const Device* device = nullptr)
+      : CallInProgress(function), given_(std::move(given)), device_(device) {}
 
  private:
+  bool find_device(Device& device) const override {
+    if (device_ != nullptr) device = *device_;
+    return device_ != nullptr;
+  }
   std::vector<std::string> operands() const override { return given_; }
   std::vector<std::string> given_;
+  const Device* device_;
 };
 
 std::string message(std::string text) { return ValueError("{}", text).message(); }
@@ -76,6 +83,18 @@ TEST(CallInProgress, KeepsItsLineWhereNoOtherIsKnown) {
   const Location location = Location::of_caller();
   asm volatile("");
   return location;
+}
+
+TEST(CallInProgress, DecidesWhereTensorsAreMade) {
+  const Device first("cuda:0"), second("cuda:1");
+  const DeviceScope on(first);
+  EXPECT_EQ(default_device(), first);
+  {
+    const TestCall call("one_hot", {}, &second);
+    EXPECT_EQ(default_device(), second);
+  }
+  const TestCall without_tensors("zeros");
+  EXPECT_EQ(default_device(), first);
 }
 
 }  // namespace

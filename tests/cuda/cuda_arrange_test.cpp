@@ -11,7 +11,7 @@
 #include "tests/cuda/both_devices.h"
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_arrange_test {
 namespace {
 
 class CudaArrange : public BothDevices {};
@@ -224,4 +224,4 @@ TEST_F(CudaArrange, DistinctElements) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_arrange_test

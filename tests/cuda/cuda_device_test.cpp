@@ -10,7 +10,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_device_test {
 namespace {
 
 struct Pair {
@@ -161,4 +161,4 @@ TEST_F(CudaDevices, AMissingDeviceIsNamed) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_device_test

@@ -13,7 +13,7 @@
 
 #include "tests/cuda/cuda_support.h"
 
-namespace plait::cuda_test {
+namespace plait::cuda_test::elementwise {
 namespace {
 
 class CudaElementwise : public CudaTest {};
@@ -210,4 +210,4 @@ TEST_F(CudaElementwise, OrdersGiveTheSameBits) {
 }
 
 }  // namespace
-}  // namespace plait::cuda_test
+}  // namespace plait::cuda_test::elementwise

@@ -10,7 +10,7 @@
 #include "tests/cuda/both_devices.h"
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_gather_test {
 namespace {
 
 class CudaGather : public BothDevices {
@@ -135,4 +135,4 @@ TEST_F(CudaGather, ErrorsBelongToTheirDevice) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_gather_test

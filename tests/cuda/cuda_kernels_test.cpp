@@ -16,7 +16,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_kernels_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST_F(CudaKernels, LaunchesAreChecked) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_kernels_test

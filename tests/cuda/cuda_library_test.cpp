@@ -9,7 +9,7 @@
 
 #include "tests/support/errors.h"
 
-namespace plait::cuda {
+namespace plait::cuda::library_test {
 namespace {
 
 using Path = std::filesystem::path;
@@ -70,4 +70,4 @@ TEST(CudaLibrary, AMissingFunctionIsNamed) {
 }
 
 }  // namespace
-}  // namespace plait::cuda
+}  // namespace plait::cuda::library_test

@@ -19,7 +19,7 @@
 #include "tests/cuda/cuda_support.h"
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_matmul_test {
 namespace {
 
 using View = std::function<Layout(const Layout&)>;
@@ -383,4 +383,4 @@ TEST(CublasLt, NvidiasLibraryHasAllFunctions) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_matmul_test

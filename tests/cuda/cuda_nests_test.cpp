@@ -15,10 +15,11 @@
 #include "tests/cuda/cuda_support.h"
 #include "tests/support/random_nest.h"
 
-namespace plait::cuda_test {
+namespace plait::cuda_test::nests {
 namespace {
 
 using namespace nest_test;
+using ir::Reduction;
 
 class CudaNests : public CudaTest {
  protected:
@@ -278,4 +279,4 @@ TEST_F(CudaTexts, SchedulesCompile) {
 }
 
 }  // namespace
-}  // namespace plait::cuda_test
+}  // namespace plait::cuda_test::nests

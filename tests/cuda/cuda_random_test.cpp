@@ -8,7 +8,7 @@
 #include "tests/cuda/both_devices.h"
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_random_test {
 namespace {
 
 class CudaRandom : public BothDevices {
@@ -87,4 +87,4 @@ TEST_F(CudaRandom, NothingToChooseFromIsRefused) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_random_test

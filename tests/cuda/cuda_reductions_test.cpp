@@ -11,7 +11,7 @@
 
 #include "tests/cuda/cuda_support.h"
 
-namespace plait::cuda_test {
+namespace plait::cuda_test::reductions {
 namespace {
 
 class CudaReductions : public CudaTest {
@@ -168,4 +168,4 @@ TEST_F(CudaReductions, Rows) {
 }
 
 }  // namespace
-}  // namespace plait::cuda_test
+}  // namespace plait::cuda_test::reductions

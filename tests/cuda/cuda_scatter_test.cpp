@@ -10,7 +10,7 @@
 #include "tests/cuda/both_devices.h"
 #include "tests/support/errors.h"
 
-namespace plait {
+namespace plait::cuda_scatter_test {
 namespace {
 
 const std::vector<std::pair<Combine, const ir::Primitive& (*)()>> kScatters = {
@@ -150,4 +150,4 @@ TEST_F(CudaScatter, BadIndicesAreErrorsAtTheNextWait) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::cuda_scatter_test

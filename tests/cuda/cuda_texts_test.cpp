@@ -16,7 +16,7 @@
 #include "plait/cuda/inside/reductions/cuda_arg_extreme.h"
 #include "plait/cuda/inside/reductions/scan_text.h"
 
-namespace plait::cuda {
+namespace plait::cuda::texts_test {
 namespace {
 
 std::optional<Nvrtc> nvidias_nvrtc() {
@@ -129,4 +129,4 @@ TEST_F(CudaKernelTexts, OfScans) {
 }
 
 }  // namespace
-}  // namespace plait::cuda
+}  // namespace plait::cuda::texts_test

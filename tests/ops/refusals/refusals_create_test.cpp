@@ -5,6 +5,7 @@
 
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/effects/check.h"
 #include "plait/ops/effects/checkpoint_name.h"

@@ -104,6 +104,36 @@ class Moving(unittest.TestCase):
             self.assertEqual((there * scalar).device, FIRST)
 
 
+class DLPack(unittest.TestCase):
+    def test_memory_is_shared(self):
+        x = plait.tensor([[1.0, 2.0], [3.0, 4.0]], device="cuda:1")
+        self.assertEqual(tuple(x.__dlpack_device__()), (2, 1))
+        before = plait.memory_statistics(SECOND).live
+        y = plait.from_dlpack(x.T)
+        self.assertEqual((y.device, y.tolist(), plait.memory_statistics(SECOND).live), (SECOND, [[1.0, 3.0], [2.0, 4.0]], before))
+        self.assertEqual((y * 2).tolist(), [[2.0, 6.0], [4.0, 8.0]])
+        del x
+        self.assertEqual((y + 1).tolist(), [[2.0, 4.0], [3.0, 5.0]])
+        del y
+        self.assertLess(plait.memory_statistics(SECOND).live, before)
+
+    def test_streams_and_devices_that_a_consumer_asks_for(self):
+        x = plait.tensor([1.0, 2.0], device="cuda")
+        for stream in (None, -1, 1):
+            x.__dlpack__(stream=stream)
+        with self.assertRaisesRegex(plait.ValueError, "stream 0"):
+            x.__dlpack__(stream=0)
+        home = plait.from_dlpack(x, device="cpu")
+        self.assertEqual((home.device, home.tolist()), (CPU, [1.0, 2.0]))
+        self.assertEqual(plait.from_dlpack(x, device="cuda:1").device, SECOND)
+        self.assertEqual(plait.from_dlpack(x, copy=True).tolist(), [1.0, 2.0])
+        with self.assertRaisesRegex(BufferError, "cuda:0"):
+            x.__dlpack__(dl_device=(2, 1))
+        with self.assertRaises((BufferError, RuntimeError)):
+            np.from_dlpack(x)
+        self.assertEqual(plait.from_dlpack(plait.zeros((0, 3), device="cuda")).device, FIRST)
+
+
 class Making(unittest.TestCase):
     MADE = {
         "zeros": lambda **on: plait.zeros(3, **on), "ones": lambda **on: plait.ones((2, 2), **on), "empty": lambda **on: plait.empty(3, **on),
@@ -253,7 +283,7 @@ def f_on_host(x):
 class Training(unittest.TestCase):
     def trained(self, device, jit):
         plait.random.seed(1)
-        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 3)).to(device)
+        model = nn.Sequential(nn.Linear(4, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 3)).to(device)
         optimizer = optim.AdamW(model, lr=1e-2)
         x, y = plait.random.normal(plait.random.key(1), (16, 4)).to(device), (plait.arange(16) % 3).to(device)
 
