@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "plait/core/device.h"
@@ -13,10 +14,17 @@ namespace plait {
 // host, from where every device draws.
 Tensor to_device(const Tensor& x, Device device);
 
-// The tree with all its tensors on that device: a model, the state of an optimizer.
+// The tree with all its tensors on that device: a model, the state of an optimizer. A tensor at two
+// places remains one.
 template <class Tree>
 Tree to_device(Tree tree, Device device) {
-  return map_leaves(std::move(tree), [&](const Tensor& x) { return to_device(x, device); });
+  std::unordered_map<const void*, Tensor> moved;
+  return map_leaves(std::move(tree), [&](const Tensor& x) {
+    if (!x) return x;
+    const auto [place, is_new] = moved.try_emplace(x.identity());
+    if (is_new) place->second = to_device(x, device);
+    return place->second;
+  });
 }
 
 struct ToDeviceAttributes {

@@ -28,10 +28,6 @@ void bind_devices(nb::module_& module) {
   module.def("_to_device", [](const Tensor& x, const std::string& name) {
     return computed([&] { return to_device(x, Device(name)); });
   });
-  module.def("_on_default_device", [](const Tensor& x) {
-    if (default_device() == x.device()) return x;
-    return computed([&] { return to_device(x, default_device()); });
-  });
   module.def("_synchronize", [](const std::string& name) {
     const Device device(name);
     const nb::gil_scoped_release unlocked;

@@ -315,6 +315,8 @@ class Training(unittest.TestCase):
         there = model.to("cuda", plait.bf16)
         self.assertEqual((there.weight.device, there.weight.dtype, model.weight.device), (FIRST, plait.bf16, CPU))
         self.assertEqual(model.cuda(1).cpu().bias.tolist(), model.bias.tolist())
+        tied = plait.to_device({"a": model.weight, "b": [model.weight]}, "cuda")
+        self.assertIs(tied["a"], tied["b"][0])
         for leaf in plait.tree.leaves(plait.to_device(optim.AdamW(model, lr=1e-3), "cuda")):
             self.assertEqual(leaf.device, FIRST)
         state = {name: plait.zeros_like(each) for name, each in nn.state(model).items()}

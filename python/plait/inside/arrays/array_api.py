@@ -63,7 +63,7 @@ def _to_device(self, device, /, *, stream=None):
     """On that device; itself if it is there."""
     if stream is not None:
         raise errors.ValueError.with_hint(f"to_device: the stream {stream!r} is not Plait's", "leave it out: the order of operations is kept")
-    return _core._to_device(self, _core._device_name(device))
+    return devices.moved(self, _core._device_name(device))
 
 
 def _contains(self, value, /):

@@ -99,9 +99,14 @@ def is_name_of_device(text):
     return isinstance(text, str) and text.split(":")[0] in NAMES_OF_OTHERS
 
 
+def moved(tensor, name):
+    """The tensor on the device of that full name: itself if it is there."""
+    return tensor if _core._device_of(tensor) == name and not tensor.is_traced else _core._to_device(tensor, name)
+
+
 def placed(tensor, given):
     """A tensor of the host on the given device, or on the default device for None."""
-    return _core._on_default_device(tensor) if given is None else _core._to_device(tensor, _core._device_name(given))
+    return moved(tensor, _core._default_device() if given is None else _core._device_name(given))
 
 
 def to_device(tree, device):
@@ -113,11 +118,15 @@ def to_device(tree, device):
     """
     name = _core._device_name(device)
     leaves, structure = _core._flatten(tree)
-    return structure.unflatten([_core._to_device(each, name) if isinstance(each, _core.Tensor) else each for each in leaves])
+    made = {id(leaf): moved(leaf, name) for leaf in leaves if isinstance(leaf, _core.Tensor)}  # tied tensors stay one
+    return structure.unflatten([made.get(id(leaf), leaf) for leaf in leaves])
 
 
 def synchronize(device=None):
-    """Waits until a device has computed all that was started there. An error that it noted is raised."""
+    """Waits until a device has computed all that was started there. An error that it noted is raised.
+
+    >>> plait.synchronize("cpu")
+    """
     _core._synchronize(_core._default_device() if device is None else _core._device_name(device))
 
 

@@ -6,7 +6,7 @@ import builtins
 
 from plait import _core, errors
 from plait._core import Tensor
-from plait.inside.arrays.devices import is_name_of_device
+from plait.inside.arrays.devices import is_name_of_device, moved
 from plait.inside.later import Later
 
 peers = Later("plait.inside.help.peers")
@@ -113,7 +113,7 @@ def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
     """
     device, dtype = place_and_dtype(where, device, dtype)
     made = self if dtype is None or self.dtype == dtype else _core.astype(self, dtype)
-    return made if device is None else _core._to_device(made, _core._device_name(device))
+    return made if device is None else moved(made, _core._device_name(device))
 
 
 def place_and_dtype(where, device=None, dtype=None):
@@ -133,12 +133,12 @@ def place_and_dtype(where, device=None, dtype=None):
 
 def cpu(self):
     """On the CPU: x.to("cpu")."""
-    return _core._to_device(self, "cpu")
+    return moved(self, "cpu")
 
 
 def cuda(self, device=None):
     """On a GPU, the first one by default: x.to("cuda")."""
-    return _core._to_device(self, _core._device_name("cuda" if device is None else device))
+    return moved(self, _core._device_name("cuda" if device is None else device))
 
 
 def is_floating_point(self):
@@ -178,7 +178,7 @@ def tolist(self):
     """The numbers as nested lists, one level per dimension; a scalar as a number."""
     if self.is_traced and not _core._is_known(self):
         raise errors.ValueError.with_hint("tolist: a tensor that is being recorded has no values yet", "return it, and read it outside")
-    return _core._to_device(self, "cpu").numpy().tolist()
+    return moved(self, "cpu").numpy().tolist()
 
 
 def transpose(self, *axes, dim0=None, dim1=None):

@@ -6,6 +6,7 @@ import os
 import weakref
 
 from plait import _core, errors
+from plait.inside.arrays.devices import moved
 from plait.inside.arrays.interop import to_numpy
 from plait.inside.files.file_arguments import path_of, text_of
 from plait.inside.files.safetensors import bytes_of_size, metadata_of
@@ -216,7 +217,7 @@ def _is_place(loader):
 def _like(leaf, tensor):
     """An array of NumPy where the leaf is one, else the tensor, on the device of the leaf."""
     if isinstance(leaf, _core.Tensor):
-        return tensor if leaf.is_traced or tensor.device == leaf.device else _core._to_device(tensor, str(leaf.device))
+        return tensor if leaf.is_traced else moved(tensor, str(leaf.device))
     return to_numpy(tensor).copy() if hasattr(leaf, "__array_interface__") else tensor
 
 

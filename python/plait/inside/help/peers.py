@@ -84,7 +84,7 @@ _CHANGES = {
 PLAIT = {
     "train": "model.train() returns the model in training mode, plait.value_and_grad(loss)(model) the loss and the gradient",
     "empty_cache": "not needed: leave it out", "parameter": "plait.tensor([1.0, 2.0]): a tensor in a plait.Module is a parameter",
-    "jax": "plait.grad, plait.jit and plait.vmap are functions of plait itself", "synchronize": "not needed: results are computed already",
+    "jax": "plait.grad, plait.jit and plait.vmap are functions of plait itself",
     "grad_and_value": "plait.value_and_grad",
     # Creating tensors.
     "Tensor": "plait.tensor([1.0, 2.0])", "FloatTensor": "plait.tensor([1.0, 2.0])", "LongTensor": "plait.tensor([1, 2])",
