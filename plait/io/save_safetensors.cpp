@@ -19,7 +19,8 @@ void write_file(const ByteSink& sink, const Arrays& arrays, const Metadata& meta
   std::vector<SafetensorsTensor> tensors;
   for (const auto& [name, array] : arrays) tensors.push_back(safetensors_tensor(name, array));
   sink(bytes_of(std::string_view(place_safetensors(tensors, metadata))));
-  for (const SafetensorsTensor& each : tensors) sink(bytes_of(arrays.at(each.name).on_host().contiguous()));
+  for (const SafetensorsTensor& each : tensors)
+    sink(bytes_of(arrays.at(each.name).on_host().contiguous()));
 }
 
 void save_one(const std::string& path, const Arrays& arrays, const Metadata& metadata) {

@@ -76,12 +76,14 @@ bool is_anomaly(const NonFinite& found, std::span<const Array> operands) {
 // Operations without operands are not checked: their values were written by the user.
 void run_detecting(const Kernel& kernel, KernelCall& call) {
   // Kept alive, so that the kernel cannot overwrite them.
-  const std::vector<Array> operands(call.operands.begin(), call.operands.end());
+  std::vector<Array> operands(call.operands.begin(), call.operands.end());
   kernel.run(call, kernel.data);
   if (operands.empty()) return;
   for (const Array& result : call.results) {
-    const NonFinite found = non_finite_in(result);
-    if (found && is_anomaly(found, operands)) refuse(call, operands, found);
+    const NonFinite found = non_finite_in(result.on_host());
+    if (!found) continue;
+    for (Array& operand : operands) operand = operand ? operand.on_host() : operand;
+    if (is_anomaly(found, operands)) refuse(call, operands, found);
   }
 }
 

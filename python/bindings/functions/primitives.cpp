@@ -54,8 +54,7 @@ nb::dict description_of(const Op& op) {
   description["not_differentiable"] = op.not_differentiable;
   description["has_effects"] = op.has_effects;
   description["communicates"] = op.communicates;
-  description["runs_on"] =
-      op.runs_on_cuda ? nb::make_tuple("cpu", "cuda") : nb::make_tuple("cpu");
+  description["runs_on"] = op.runs_on_cuda ? nb::make_tuple("cpu", "cuda") : nb::make_tuple("cpu");
   description["oracle"] = op.oracle;
   return description;
 }

@@ -60,7 +60,7 @@ def _not_refused(case, operands, sample, kind):
 def _differences(case, operands, attributes, expected):
     results = _apply(case, operands, attributes)
     for actual, wanted in zip(results, expected, strict=True):
-        if actual.dtype.kind != "key" and actual.device != DEVICE:
+        if actual.dtype.kind != "key" and actual.device != attributes.get("device", DEVICE):
             yield f"the result is on {actual.device}"
         elif case.repeatable and (wrong := batching._difference(case, actual.cpu().numpy(), wanted, attributes, operands)):
             yield wrong
@@ -102,7 +102,7 @@ def _check_derivatives(case):
                                             [plait.stack([x, x]) for x in gradient])
         for way, found in ways.items():
             made, expected = found()
-            elsewhere = {str(x.device) for x in made} - {DEVICE}
+            elsewhere = {str(x.device) for x in made} - {DEVICE, sample.attributes.get("device")}
             wrong = f"a result is on {elsewhere.pop()}" if elsewhere else derivatives._unlike([x.cpu() for x in made], expected)
             if wrong:
                 yield f"{here.operands[here.moving[0]].dtype} ({sample}) {way}: {wrong}"

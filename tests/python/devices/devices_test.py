@@ -269,6 +269,12 @@ class Transforms(unittest.TestCase):
         within = plait.jit(lambda x: x + plait.ones(2, device=x.device).sum())
         self.assertEqual((within(here.cuda()).tolist(), within(here.cuda()).device), ([3.0, 4.0], FIRST))
 
+    def test_anomalies(self):
+        x = plait.tensor([1.0, -1.0], device="cuda")
+        for f in (plait.log, plait.jit(plait.log)):
+            with plait.detect_anomaly(), self.assertRaisesRegex(plait.CheckError, "log"):
+                f(x)
+
     def test_a_trace_moves(self):
         traced = plait.trace(lambda x: x.to("cuda") * 2)(plait.Spec("f32[2]"))
         self.assertIn('to_device %arg0 {device = "cuda:0"}', traced.text())

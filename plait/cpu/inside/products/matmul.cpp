@@ -8,11 +8,11 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
-#include "plait/ops/inside/products/batched_products.h"
 #include "plait/cpu/inside/products/dot.h"
 #include "plait/cpu/inside/products/packed_products.h"
 #include "plait/cpu/inside/products/product_grid.h"
 #include "plait/cpu/inside/products/tile_product.h"
+#include "plait/ops/inside/products/batched_products.h"
 
 namespace plait {
 namespace {

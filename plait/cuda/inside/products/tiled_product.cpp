@@ -46,8 +46,9 @@ bool tiles_have(DType dtype) {
 }
 
 std::string tiled_product_text(DType dtype, int each) {
-  return fmt::format("typedef {} ProductElement;\ntypedef {} ProductSum;\nenum {{ kEach = {} }};\n{}",
-                     name_of(dtype), sum_type(dtype), each, kBody);
+  return fmt::format(
+      "typedef {} ProductElement;\ntypedef {} ProductSum;\nenum {{ kEach = {} }};\n{}",
+      name_of(dtype), sum_type(dtype), each, kBody);
 }
 
 void multiply_by_tiles(CudaDevice& device, const Array& a, const Array& b, Array& out) {
