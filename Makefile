@@ -105,7 +105,7 @@ test-more: ## run all tests, random ones with three times as many cases
 	@scripts/test.sh release
 
 check-all: ## run the tests with more cases, the checks, every variant of the build and the tests of other libraries
-	@scripts/check.sh test-more lint tidy asan tsan clang no-llvm bare fuzz outside
+	@scripts/check.sh test-more cuda-emulated lint tidy asan tsan clang no-llvm bare fuzz outside
 
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'

@@ -22,7 +22,7 @@ for target in "$@"; do
     if ((now_failed == 0)); then now_failed=1; fi
   fi
   passed=$((passed + now_passed)) failed=$((failed + now_failed)) skipped=$((skipped + now_skipped))
-  lines+=("$(printf '%-6s %s in %d s (%d passed, %d failed, %d skipped)' \
+  lines+=("$(printf '%-13s %s in %d s (%d passed, %d failed, %d skipped)' \
     "$target" "$verdict" $((SECONDS - start)) "$now_passed" "$now_failed" "$now_skipped")")
 done
 say "== Summary"

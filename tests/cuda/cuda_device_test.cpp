@@ -8,6 +8,7 @@
 #include "plait/plait.h"
 #include "plait/tensor/memory/device_memory.h"
 
+#include "tests/cuda/cuda_support.h"
 #include "tests/support/errors.h"
 
 namespace plait::cuda_device_test {
@@ -17,18 +18,9 @@ struct Pair {
   Tensor first, second;
 };
 
-const Device kFirst("cuda:0"), kSecond("cuda:1");
+const Device kFirst = cuda_test::kDevice, kSecond = cuda_test::kOtherDevice;
 
-class CudaDevices : public testing::Test {
- protected:
-  void SetUp() override {
-#ifdef PLAIT_EMULATOR_LIBRARY
-    set_setting("cuda", PLAIT_EMULATOR_LIBRARY);
-#else
-    GTEST_SKIP() << "the emulated device was not built";
-#endif
-  }
-};
+class CudaDevices : public cuda_test::CudaTest {};
 
 Array numbers(Sizes sizes) {
   Array array = Array::empty(DType::f32, std::move(sizes));

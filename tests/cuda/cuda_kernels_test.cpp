@@ -10,10 +10,12 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/kernels/launch.h"
 #include "plait/tensor/memory/array.h"
 #include "plait/tensor/memory/device_memory.h"
 
+#include "tests/cuda/cuda_support.h"
 #include "tests/support/errors.h"
 
 namespace plait::cuda_kernels_test {
@@ -21,22 +23,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Device kDevice("cuda:0");
+using cuda_test::kDevice;
 
-class CudaKernels : public testing::Test {
+class CudaKernels : public cuda_test::CudaTest {
  protected:
   void SetUp() override {
-#ifdef PLAIT_EMULATOR_LIBRARY
-    set_setting("cuda", PLAIT_EMULATOR_LIBRARY);
-#else
-    GTEST_SKIP() << "the emulated device was not built";
-#endif
+    CudaTest::SetUp();
+    if (IsSkipped()) return;
     folder_ = testing::TempDir() + fmt::format("plait_kernels_{}", ::getpid());
     fs::remove_all(folder_);
     set_setting("cache", folder_);
-    ASSERT_GT(device_count(Device::Kind::cuda), 0);
   }
   void TearDown() override {
+    CudaTest::TearDown();
     reset_setting("cache");
     fs::remove_all(folder_);
   }
@@ -58,16 +57,12 @@ extern "C" __global__ void twice(const f16* x, f32* y, i64 count) {
 }
 )";
 
-cuda::Address address_of(const Array& array) {
-  return reinterpret_cast<cuda::Address>(array.device_data());
-}
-
 std::string twice_of(int64_t count) {
   cuda::CudaDevice& device = cuda::cuda_device(0);
   const Array x = Array::filled_on(kDevice, DType::f16, {count}, Element::of(1.5));
   const Array y = Array::empty_on(kDevice, DType::f32, {count});
   cuda::launch(device, cuda::kernel(device, "twice", kTwice), {(count + 63) / 64}, 64, 0,
-               address_of(x), address_of(y), count);
+               cuda::address_of(x), cuda::address_of(y), count);
   return text_of(y.on_host());
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
+#include "plait/cuda/inside/device/device_address.h"
 #include "plait/cuda/inside/nests/nest_kernel.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/ops/inside/primitives.h"
@@ -35,10 +36,6 @@ Array bytes_of(const Elements& elements) {
   if (bytes > 0) std::memcpy(array.writable_data(), elements.data(), static_cast<size_t>(bytes));
   return array.on(kDevice);
 }
-cuda::Address address_of(const Array& array) {
-  return reinterpret_cast<cuda::Address>(array.device_data());
-}
-
 void run_nest(const Nest& nest, const std::vector<Elements>& parameters,
               std::vector<Elements>& results, const SymbolMap<int64_t>& symbols) {
   const cuda::NestKernel kernel(nest, {});
@@ -49,12 +46,12 @@ void run_nest(const Nest& nest, const std::vector<Elements>& parameters,
   std::vector<cuda::Address> to;
   for (const Elements& each : parameters) {
     memory.push_back(bytes_of(each));
-    from.push_back({.address = address_of(memory.back())});
+    from.push_back({.address = cuda::address_of(memory.back())});
   }
   const size_t first = memory.size();
   for (const Elements& each : results) {
     memory.push_back(bytes_of(each));
-    to.push_back(address_of(memory.back()));
+    to.push_back(cuda::address_of(memory.back()));
   }
   kernel.run(cuda::cuda_device(0), sizes, from, to);
   for (size_t r = 0; r < results.size(); ++r) {
@@ -166,8 +163,8 @@ TEST_F(CudaNests, LongRowsInPlace) {
     sizes.push_back(size.evaluate({{kRows, 1}, {kColumns, kCount}}));
   }
   const auto run = [&](const Array& x_of, const Array& first) {
-    const cuda::NestParameter parameter{.address = address_of(x_of)};
-    const cuda::Address to[] = {address_of(first), address_of(second)};
+    const cuda::NestParameter parameter{.address = cuda::address_of(x_of)};
+    const cuda::Address to[] = {cuda::address_of(first), cuda::address_of(second)};
     kernel.run(cuda::cuda_device(0), sizes, {&parameter, 1}, to);
     return second.on_host();
   };

@@ -1,12 +1,10 @@
 #include "plait/ops/arrays/to_device.h"
 
-#include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -33,8 +33,6 @@ void bind_devices(nb::module_& module) {
     const nb::gil_scoped_release unlocked;
     if (!device.is_cpu()) device_memory(device).synchronize();
   });
-  module.def("_free_bytes",
-             [](const std::string& name) { return device_memory(Device(name)).free_bytes(); });
   nb::class_<DeviceScope>(module, "_DeviceScope");
   module.def("_open_device_scope",
              [](const std::string& name) { return std::make_unique<DeviceScope>(Device(name)); });

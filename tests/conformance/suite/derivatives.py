@@ -25,9 +25,13 @@ class Smooth:
                                                 else random.uniform(-1, 1, x.shape)).astype(x.dtype))
                         if rules._moves(x) else None for x in results]
 
+    def given(self):
+        """The operands as tensors."""
+        return [plait.borrow(x) for x in self.operands]
+
     def __call__(self, *points):
         """The differentiable results."""
-        given = [plait.borrow(x) for x in self.operands]
+        given = self.given()
         for i, point in zip(self.moving, points):
             given[i] = point
         results = plait.apply(self.case.primitive.name, given, **self.attributes)
