@@ -28,6 +28,8 @@ namespace plait {
 
 using Arrays = std::map<std::string, Array>;
 
+inline constexpr DType kF64 = DType::f64;
+
 struct LayerCase {
   std::string name;
   std::function<void(const Arrays& given, Arrays& results)> run;

@@ -9,8 +9,6 @@
 namespace plait {
 namespace {
 
-constexpr DType kF64 = DType::f64;
-
 nn::Linear linear_of(const Tensor& key) { return nn::Linear::init(key, 3, 4, {.dtype = kF64}); }
 nn::Conv2d conv_of(const Tensor& key) {
   return nn::Conv2d::init(key, 4, 6, 3, {.padding = 1, .groups = 2, .dtype = kF64});

@@ -13,7 +13,6 @@
 namespace plait {
 namespace {
 
-constexpr DType kF64 = DType::f64;
 using nn::Sequential;
 
 const LayerCases kCases{

@@ -10,8 +10,6 @@
 namespace plait {
 namespace {
 
-constexpr DType kF64 = DType::f64;
-
 // Weights of classes, which the oracle replaces by its own.
 Tensor weights() { return ones({5}, kF64); }
 

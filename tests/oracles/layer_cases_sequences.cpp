@@ -7,7 +7,6 @@
 namespace plait {
 namespace {
 
-constexpr DType kF64 = DType::f64;
 using nn::RNNNonlinearity;
 
 const LayerCases kCells{

@@ -11,8 +11,6 @@
 namespace plait {
 namespace {
 
-constexpr DType kF64 = DType::f64;
-
 // Registers make(place, flags) for all combinations of `count` flags, the last of which changes
 // first.
 template <class Make>

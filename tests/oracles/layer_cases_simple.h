@@ -8,8 +8,6 @@
 
 namespace plait {
 
-inline constexpr DType kF64 = DType::f64;
-
 // A case of this layer.
 template <size_t inputs = 1, class Layer>
 LayerCase ready(std::string name, Layer made) {

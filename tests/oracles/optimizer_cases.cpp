@@ -34,8 +34,6 @@ namespace {
 using namespace optim;  // NOLINT(google-build-using-namespace): most names below are its
 
 constexpr int64_t kSteps = 200;
-constexpr DType kF64 = DType::f64;
-
 // ---- The bowl
 
 class Bowl {

@@ -18,7 +18,6 @@ LLVMBuilderRef builder() { return emission().builder; }
 unsigned lanes_of(Type type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 0;
 }
-Type type_of(Code code) { return LLVMTypeOf(code); }
 // The scalar type, with as many lanes as `type` has.
 Type alike(Type single, Type type) {
   const unsigned lanes = lanes_of(type);

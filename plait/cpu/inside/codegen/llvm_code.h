@@ -55,6 +55,7 @@ class LanesOf {
 
 // ---- Types.
 
+inline Type type_of(Code a) { return LLVMTypeOf(a); }
 Type bit_type();
 Type integer_type(unsigned bits);
 Type float_type();
@@ -72,6 +73,7 @@ Type computed_type(DType dtype);
 // ---- Constants; splats if the type is a vector type.
 
 Code integer(Type type, uint64_t value);
+inline Code like(Code a, uint64_t value) { return integer(type_of(a), value); }
 Code number(Type type, double value);
 Code zero(Type type);
 Code index(int64_t value);  // an i64

@@ -6,9 +6,6 @@
 namespace plait::cpu::code {
 namespace {
 
-Type type_of(Code a) { return LLVMTypeOf(a); }
-Code like(Code a, uint64_t value) { return integer(type_of(a), value); }
-
 bool is_narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 Code words_of(Code single) { return as_bits(single, integer_type(32)); }

@@ -22,9 +22,6 @@ namespace {
 
 using Operands = std::span<const Code>;
 
-Type type_of(Code a) { return LLVMTypeOf(a); }
-Code like(Code a, uint64_t value) { return integer(type_of(a), value); }
-
 Code identity(DType, Operands x) { return x[0]; }
 
 // ---- For all dtypes; operations on bool are bitwise.

@@ -13,8 +13,6 @@
 
 namespace plait::cuda {
 
-inline constexpr int kBlockThreads = 256;
-
 inline CudaDevice& device_of(const KernelCall& call) { return cuda_device(call.device.index); }
 
 inline void move_operands(KernelCall& call) {

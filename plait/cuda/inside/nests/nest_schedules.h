@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "plait/cuda/inside/kernels/launch.h"
 #include "plait/cuda/inside/nests/nest_text.h"
 
 namespace plait::cuda {
-
-inline constexpr int kBlockThreads = 256;
 
 // Without reductions: each thread computes kFlatVectors (aligned) or kFlatElements vectors.
 inline constexpr int kFlatVectors = 2, kFlatElements = 4;
