@@ -218,8 +218,9 @@ TEST(EventLog, PartsAreResumedWithIt) {
   EXPECT_EQ(steps_in(run + "/valid"), loss_steps(0, 4));
   EXPECT_EQ(steps_in(run + "/train"), loss_steps(0, 3));
   EXPECT_EQ(steps_in(run + "/another run"), loss_steps(0, 5));
-  for (const std::string name : {"", ".", "..", "a/b", std::string("a\0b", 3).c_str()}) {
-    if (name == "a") continue;
+  const std::string with_a_zero("a\0b", 3);
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("a/b"), with_a_zero}) {
     EXPECT_THROW(log.part(name), ValueError) << name;
   }
 }

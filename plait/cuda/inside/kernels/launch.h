@@ -15,7 +15,7 @@ namespace plait::cuda {
 struct Grid {
   int64_t x = 1, y = 1, z = 1;
 };
-inline constexpr int kBlockThreads = 256;  // of most kernels
+inline constexpr int kBlockThreads = 256;  // in most launches
 inline constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1, kMostOuterBlocks = 65535;
 
 // The addresses of the arguments; their types are those of the kernel's parameters. Nothing is
