@@ -266,7 +266,7 @@ void EventLog::graph(const ir::Program& program) {
 EventLog& EventLog::part(const std::string& name) {
   if (name.empty() || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\0", 2)) != std::string::npos) {
-    throw ValueError("log: a part cannot be log_in {}", in_quotes(name));
+    throw ValueError("log: a part cannot be named {}", in_quotes(name));
   }
   const std::lock_guard guard(state_->mutex);
   state_->expect_open();
