@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo cuda-emulated test test-more build bench sabotage outside format lint tidy asan tsan clang no-llvm bare fuzz torture fresh check-all install docs clean
+.PHONY: help demo gpu-check cuda-emulated test test-more build bench sabotage outside format lint tidy asan tsan clang no-llvm bare fuzz torture fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -78,6 +78,11 @@ bare: ## run the tests of a build that uses only the dependencies copied by scri
 	@$(PYTHON_PACKAGES)
 	@$(STEP) 'Copying the dependencies to carried/' scripts/carry.sh
 	@scripts/test.sh bare
+
+gpu-check: ## pack the check of a GPU into build/gpu_check.tar.xz; `scripts/gpu_check.sh quick` runs it on a machine with one
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/gpu_check.sh pack
 
 cuda-emulated: ## run every test of devices on emulated GPUs
 	@$(PACKAGES) build test

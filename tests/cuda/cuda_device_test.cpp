@@ -6,6 +6,7 @@
 
 #include "plait/core/error.h"
 #include "plait/plait.h"
+#include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/memory/device_memory.h"
 
 #include "tests/cuda/cuda_support.h"
@@ -120,6 +121,13 @@ TEST_F(CudaDevices, TensorsAreMadeOnTheDefaultDevice) {
     EXPECT_EQ(made.device(), kSecond);
   }
   EXPECT_EQ(ones_like(Tensor(numbers({2}))).device(), Device());
+}
+
+// ctest runs each test in a process of its own.
+TEST_F(CudaDevices, TheFirstCallOfAProcessRunsThere) {
+  const DeviceScope on(kFirst);
+  EXPECT_EQ((arange(3) * 2).text(), "[0 2 4] : i64[3]");
+  for (const HostCalls& calls : host_calls()) ADD_FAILURE() << calls.primitive->name;
 }
 
 TEST_F(CudaDevices, MemoryIsCounted) {

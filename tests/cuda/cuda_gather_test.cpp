@@ -126,7 +126,8 @@ TEST_F(CudaGather, IndicesOfEmptyRowsAreChecked) {
 }
 
 TEST_F(CudaGather, ErrorsBelongToTheirDevice) {
-  const Device other("cuda:1");
+  const Device other = cuda_test::kOtherDevice;
+  if (other == there) GTEST_SKIP() << "there is one device";
   const std::vector<Tensor> operands{Tensor(assorted(DType::f32, {5}).on(other)),
                                      Tensor(Array::of<int64_t>(5))};
   (void)apply_all(gather_primitive(), operands, ir::Attributes::of(GatherAttributes{.axes = {0}}));

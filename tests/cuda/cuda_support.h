@@ -1,4 +1,5 @@
-// Tests on the emulated device (tests/cuda_emulator), compared with the CPU.
+// Tests on the emulated device (tests/cuda_emulator), compared with the CPU. With PLAIT_TEST_GPU=1
+// they run on the first GPU of the machine (scripts/gpu_check.sh).
 #pragma once
 
 #include <cmath>
@@ -16,7 +17,8 @@
 
 namespace plait::cuda_test {
 
-inline const Device kDevice("cuda:0"), kOtherDevice("cuda:1");
+inline const bool kOnGpu = std::getenv("PLAIT_TEST_GPU") != nullptr;
+inline const Device kDevice("cuda:0"), kOtherDevice(kOnGpu ? "cuda:0" : "cuda:1");
 
 #ifdef PLAIT_EMULATOR_LIBRARY
 inline constexpr const char* kEmulator = PLAIT_EMULATOR_LIBRARY;
@@ -24,23 +26,30 @@ inline constexpr const char* kEmulator = PLAIT_EMULATOR_LIBRARY;
 inline constexpr const char* kEmulator = nullptr;
 #endif
 
-// Uses the emulated device; its findings are errors.
+// Uses the emulated device, whose findings are errors, or a GPU, which has none.
 class CudaTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (kOnGpu) {
+      ASSERT_GT(device_count(Device::Kind::cuda), 0);
+      return;
+    }
     if (kEmulator == nullptr) GTEST_SKIP() << "the emulated device was not built";
     set_setting("cuda", kEmulator);
     ASSERT_GT(device_count(Device::Kind::cuda), 1);
   }
   void TearDown() override {
-    if (kEmulator == nullptr) return;
+    if (kEmulator == nullptr || kOnGpu) return;
     EXPECT_EQ(findings(), "");
   }
 
-  static std::string findings() { return find<const char* (*)()>("plait_emulator_findings")(); }
+  static std::string findings() {
+    return kOnGpu ? "" : find<const char* (*)()>("plait_emulator_findings")();
+  }
   // The legal order of blocks, warps and lanes: 0 as they are numbered, 1 reversed, or a seed.
   static void set_order(int order) {
     device_memory(kDevice).synchronize();
+    if (kOnGpu) return;
     setenv("PLAIT_EMULATED_ORDER", std::to_string(order).c_str(), 1);
     find<void (*)()>("plait_emulator_reset")();
   }

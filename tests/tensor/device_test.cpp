@@ -133,6 +133,9 @@ TEST_F(OnDevices, OperandsOnDifferentDevicesAreRefused) {
                   {"add: one operand is on cuda:0, another one, f32[2, 3], on cpu"});
   EXPECT_THROW((void)(z * x), DeviceError);
   EXPECT_EQ((x + Tensor(Array::of(1.f))).array().device(), kFirst);
+  const Tensor one(Array::of<float>(std::vector{1.f}, {1, 1}));
+  EXPECT_EQ((x + one).text(), (y + one).text());
+  EXPECT_EQ((x + broadcast_to(one, Shape{2, 1})).array().device(), kFirst);
 }
 
 TEST_F(OnDevices, GradientsAreWhereTheirArgumentsAre) {

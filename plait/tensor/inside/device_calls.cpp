@@ -10,6 +10,7 @@
 #include "plait/core/log.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
+#include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
 namespace {
@@ -76,7 +77,11 @@ bool gives_keys(const KernelCall& call) {  // keys are on the host
 }  // namespace
 
 void run_on_device(KernelCall& call) {
-  const Kernel* const kernel = find_device_kernel(call.primitive, call.device.kind);
+  const Kernel* kernel = find_device_kernel(call.primitive, call.device.kind);
+  if (kernel == nullptr) {  // also before the device is first used, as by a call without operands
+    load_device_kernels(call.device.kind);
+    kernel = find_device_kernel(call.primitive, call.device.kind);
+  }
   if (kernel == nullptr || gives_keys(call)) return run_on_host(call);
   run_kernel(*kernel, call);
 }

@@ -1,8 +1,6 @@
 // The part of a buffer that a layout refers to.
 #pragma once
 
-#include <algorithm>
-
 #include "plait/tensor/memory/layout.h"
 
 namespace plait {
@@ -23,7 +21,10 @@ inline LayoutExtent extent_of(const Layout& layout) {
 
 // True if all indices refer to the same element, as in a broadcast scalar.
 inline bool repeats_one_element(const Layout& layout) {
-  return std::ranges::all_of(layout.strides, [](int64_t stride) { return stride == 0; });
+  for (size_t i = 0; i < layout.rank(); ++i) {
+    if (layout.strides[i] != 0 && layout.sizes[i] != 1) return false;
+  }
+  return true;
 }
 
 }  // namespace plait
