@@ -15,6 +15,8 @@
 namespace plait::cuda_device_test {
 namespace {
 
+using cuda_test::expect_same;
+
 struct Pair {
   Tensor first, second;
 };
@@ -45,6 +47,16 @@ TEST_F(CudaDevices, ArraysKeepTheirElements) {
   EXPECT_EQ(transposed(host).on(kFirst).literal(), transposed(host).literal());
   EXPECT_EQ(Array::empty(DType::f32, {0, 3}).on(kFirst).on_host().element_count(), 0);
   EXPECT_EQ(Array::of(7.f).on(kFirst).element().number.real(), 7);
+}
+
+// Larger than both pinned buffers, and not a multiple of one.
+TEST_F(CudaDevices, LargeCopiesGoThroughPinnedMemory) {
+  const Array host = numbers({(40 << 20) / 4 + 5});
+  const Array there = host.on(kFirst);
+  Array other = numbers({5 << 20}).on(kFirst);  // refills the first buffer
+  expect_same(there, host, "all");
+  const Array half = host.view(Layout{.sizes = {100'000}, .strides = {-3}, .offset = 900'000});
+  expect_same(half.on(kFirst), half.contiguous(), "every third, reversed");
 }
 
 TEST_F(CudaDevices, ViewsAreWrittenInPlace) {

@@ -328,6 +328,13 @@ class Training(unittest.TestCase):
         state = {name: plait.zeros_like(each) for name, each in nn.state(model).items()}
         self.assertEqual(nn.load_state(there, state).weight.device, FIRST)
 
+    def test_batches_of_a_loader(self):
+        samples = [(np.full(3, i, np.float32), i, f"name {i}") for i in range(5)]
+        for workers in 0, 2:
+            batches = list(plait.data.DataLoader(samples, batch_size=2, num_workers=workers, pin_memory=True, device="cuda:1"))
+            self.assertEqual([(x.device, y.device, names) for x, y, names in batches][0], (SECOND, SECOND, ["name 0", "name 1"]))
+            self.assertEqual([y.tolist() for _, y, _ in batches], [[0, 1], [2, 3], [4]])
+
     def test_checkpoints(self):
         with tempfile.TemporaryDirectory() as folder:
             checkpoints = plait.io.Checkpoints(folder)

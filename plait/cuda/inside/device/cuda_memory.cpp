@@ -19,7 +19,7 @@ size_t bytes_of(const Array& array) {
 }  // namespace
 
 CudaMemory::CudaMemory(CudaDevice& device)
-    : driver_(driver()), device_(device), stream_(device.stream()) {
+    : driver_(driver()), device_(device), stream_(device.stream()), staging_(device) {
   device_.enter();
   PoolProperties properties;
   properties.location = device.index();
@@ -71,10 +71,8 @@ void CudaMemory::upload(const Array& from, Array& to) {
     upload(from, dense);
     return copy_strided(dense, to);
   }
-  // The driver copies from memory that is not pinned before it returns.
   const Array dense = from.contiguous();
-  check(driver_.copy_to_device(address_of(to), dense.data(), bytes_of(to), stream_),
-        "cuMemcpyHtoDAsync");
+  staging_.upload(address_of(to), dense.data(), bytes_of(to));
 }
 
 void CudaMemory::fill(const Array& one, Array& to) {
@@ -100,8 +98,7 @@ void CudaMemory::download(const Array& from, Array& to) {
     download(from, dense);
     return copy_elements(dense, to);
   }
-  check(driver_.copy_to_host(to.writable_data(), address_of(from), bytes_of(from), stream_),
-        "cuMemcpyDtoHAsync");
+  staging_.download(to.writable_data(), address_of(from), bytes_of(from));
   synchronize();
 }
 

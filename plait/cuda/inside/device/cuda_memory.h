@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plait/cuda/inside/device/cuda_device.h"
+#include "plait/cuda/inside/device/pinned_staging.h"
 #include "plait/tensor/memory/array.h"
 #include "plait/tensor/memory/device_memory.h"
 
@@ -29,6 +30,7 @@ class CudaMemory : public DeviceMemory {
   CudaDevice& device_;
   Stream stream_;
   MemoryPool pool_ = nullptr;
+  PinnedStaging staging_;
 };
 
 }  // namespace plait::cuda

@@ -5,6 +5,7 @@ import threading
 import time
 
 from plait import _core, errors
+from plait.inside.arrays.devices import to_device
 from plait.inside.data.crew import prefetcher_of
 from plait.inside.data.failures import from_users_code
 
@@ -53,6 +54,8 @@ class Iteration:
         pieces, self._pieces = self._pieces, []
         begin, end, source, value, failure = self._run.join(batch, pieces)
         del pieces
+        if failure is None and self._loader.device is not None:
+            value = to_device(value, self._loader.device)
         if end > begin:
             self._note(begin, end, source)
         if failure is None:

@@ -6,6 +6,7 @@ import math
 import weakref
 
 from plait import errors
+from plait.inside.arrays.devices import Device
 from plait.inside.data.crew import Crew
 from plait.inside.data.datasets import length_of
 from plait.inside.data.fetching import Fetcher
@@ -16,7 +17,6 @@ from plait.inside.data.samplers import BatchSampler, RandomSampler, SequentialSa
 from plait.inside.data.streams import is_stream, set_epoch
 from plait.inside.data.worker_processes import WorkerProcess, context_of
 from plait.inside.help.names import in_words
-from plait.inside.help.warning import warn
 
 _MOST_WORKERS = 1024
 
@@ -31,7 +31,8 @@ class DataLoader:
     - pad_last: yields (batch, mask). All batches have batch_size rows; where the mask is false they are copies of another sample;
     - worker: "thread" or "process". Threads suit NumPy and Plait, which let other threads run while they compute; processes run Python code
       in parallel, and the dataset is pickled;
-    - in_order=False lets a batch be overtaken by later ones. Within an epoch the state is then of this rank alone.
+    - in_order=False lets a batch be overtaken by later ones. Within an epoch the state is then of this rank alone;
+    - device: the tensors of batches are moved there, through pinned memory (with or without pin_memory), while the device computes.
 
     Each iteration is the next epoch. `state_dict()` has the place after the last batch in a few numbers, and an iteration after
     `load_state_dict(state)` goes on there, with any number of workers and of ranks.
@@ -52,13 +53,14 @@ class DataLoader:
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None, pin_memory=False,
                  drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *, prefetch_factor=None,
-                 persistent_workers=False, in_order=True, seed=0, rank=0, world_size=1, worker="thread", pad_last=False):
+                 persistent_workers=False, in_order=True, seed=0, rank=0, world_size=1, worker="thread", pad_last=False, device=None):
         self.dataset, self.num_workers = dataset, integer("DataLoader", "num_workers", num_workers)
         self.drop_last, self.in_order, self.persistent_workers = bool(drop_last), bool(in_order), bool(persistent_workers)
         self.pad_last, self.worker, self.collate_fn, self.worker_init_fn = bool(pad_last), worker, collate_fn, worker_init_fn
         self.world_size, self.rank = integer("DataLoader", "world_size", world_size, 1), integer("DataLoader", "the rank", rank)
         self.timeout, self.prefetch_factor = timeout, 2 if prefetch_factor is None else integer("DataLoader", "prefetch_factor", prefetch_factor, 1)
-        self._expect_options(shuffle, pin_memory, generator, prefetch_factor)
+        self.pin_memory, self.device = bool(pin_memory), None if device is None else Device(device)
+        self._expect_options(shuffle, generator, prefetch_factor)
         if multiprocessing_context is not None and worker == "thread":
             raise errors.ValueError.with_hint("DataLoader: multiprocessing_context is for processes, but the workers are threads", 'worker="process"')
         self._context = context_of(multiprocessing_context) if worker == "process" else None
@@ -68,7 +70,7 @@ class DataLoader:
         self._fetcher = Fetcher(dataset, collate_fn, self.batch_size is not None or self.batch_sampler is not None)
         self._iteration, self._crew = None, None
 
-    def _expect_options(self, shuffle, pin_memory, generator, prefetch_factor):
+    def _expect_options(self, shuffle, generator, prefetch_factor):
         if self.num_workers > _MOST_WORKERS:
             raise errors.ValueError(f"DataLoader: num_workers is {self.num_workers}, expected 0 to {_MOST_WORKERS}")
         if self.rank >= self.world_size:
@@ -81,8 +83,6 @@ class DataLoader:
             raise errors.ValueError(f"DataLoader: timeout is {self.timeout}, expected 0 or more")
         if shuffle not in (None, False, True):
             raise errors.TypeError(f"DataLoader: shuffle is {in_words(shuffle)}, expected True or False")
-        if pin_memory:
-            warn("DataLoader: pin_memory has no effect, since the only device is the CPU")
         if generator is not None:
             raise errors.TypeError.with_hint(f"DataLoader: generator is {in_words(generator)}", "seed=0, an integer")
         for name, value in (("collate_fn", self.collate_fn), ("worker_init_fn", self.worker_init_fn)):
