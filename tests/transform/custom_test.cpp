@@ -222,6 +222,53 @@ TEST(Custom, ChecksTypesOfTheRulesResults) {
 TEST(Custom, VjpServesBothModes) { check_cube(cube_by_vjp); }
 TEST(Custom, JvpServesBothModes) { check_cube(cube_by_jvp); }
 
+// A tape within a function that is differentiated is the innermost level, unless another one opens
+// later: that one uses the rule, and the others differentiate what the rule computes.
+template <class F>
+void check_tapes(const F& f) {
+  const auto of_a_leaf = [&](Tensor x) {  // 15 (y x)² x at y = 2
+    const Tensor y = number(2).requires_grad();
+    f(y * x).backward();
+    return y.grad();
+  };
+  const auto of_the_argument = [&](Tensor x) {  // 15 x²
+    const Tensor y = (x * 1.0).requires_grad();
+    f(y).backward();
+    return y.grad();
+  };
+  const auto of_a_tangent = [&](Tensor x) {  // d/dy 15 (y x)² y = 45 y² x²
+    const Tensor y = number(2).requires_grad();
+    tangent_at([&](Tensor t) { return f(y * t); }, x).backward();
+    return y.grad();
+  };
+  const auto of_a_gradient = [&](Tensor x) {  // d/dy 15 (y x)² y = 45 y² x²
+    const Tensor y = number(2).requires_grad();
+    grad([&](Tensor t) { return f(y * t); })(x).backward();
+    return y.grad();
+  };
+  const auto of_samples = [&](Tensor x) {
+    const Tensor y = number(2).requires_grad();
+    sum(vmap([&](Tensor t) { return f(y * t); })(stack(std::vector{x, x}))).backward();
+    return y.grad();
+  };
+  const Tensor x = number(3);
+  const auto check = [&](const OfTensor& g, double value, double slope, double curvature) {
+    EXPECT_EQ(value_of(g(x)), value);
+    EXPECT_EQ(value_of(tangent_at(g, x)), slope);
+    EXPECT_EQ(value_of(grad(g)(x)), slope);
+    EXPECT_EQ(value_of(grad([&](Tensor t) { return tangent_at(g, t); })(x)), curvature);
+    EXPECT_EQ(value_of(tangent_at(grad(g), x)), curvature);
+    EXPECT_EQ(value_of(grad(grad(g))(x)), curvature);
+  };
+  check(of_a_leaf, 60 * 27, 180 * 9, 360 * 3);
+  check(of_the_argument, 15 * 9, 30 * 3, 30);
+  check(of_a_tangent, 180 * 9, 360 * 3, 360);
+  check(of_a_gradient, 180 * 9, 360 * 3, 360);
+  check(of_samples, 120 * 27, 360 * 9, 720 * 3);
+}
+TEST(Custom, VjpServesTapesWithin) { check_tapes(cube_by_vjp); }
+TEST(Custom, JvpServesTapesWithin) { check_tapes(cube_by_jvp); }
+
 TEST(Custom, TreesGoInAndOut) {
   const auto swap =
       custom_vjp([](Pair p, Tensor scale) { return Pair{p.second * scale, p.first * scale}; },

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plait/core/ambient.h"
+#include "plait/tensor/tracing/derivation.h"
 
 namespace plait {
 namespace {
@@ -15,6 +16,12 @@ bool holds(const std::vector<uint64_t>& numbers, uint64_t number) {
 }
 
 }  // namespace
+
+Level::Level(uint64_t number, bool transposes, bool is_of_tape)
+    : number_(number),
+      transposes_(transposes),
+      is_of_tape_(is_of_tape),
+      opened_after_(Node::newest_number()) {}
 
 LevelPtr Level::open() { return std::make_shared<const Level>(++newest_number); }
 

@@ -26,12 +26,13 @@ class Level {
   static LevelPtr open_of_tape();
   // The level of the default tape (transform/derivatives/tape.h); always open.
   static const LevelPtr& ground();
-  explicit Level(uint64_t number, bool transposes = false, bool is_of_tape = false)
-      : number_(number), transposes_(transposes), is_of_tape_(is_of_tape) {}
+  explicit Level(uint64_t number, bool transposes = false, bool is_of_tape = false);
 
   uint64_t number() const { return number_; }
   bool transposes() const { return transposes_; }
   bool is_of_tape() const { return is_of_tape_; }
+  // The number of the newest node when it was opened.
+  uint64_t opened_after() const { return opened_after_; }
   // False if closed, or paused on this thread.
   bool is_open() const;
   // True if a derivative may still be taken of what is computed now: the level is open, or paused
@@ -49,6 +50,7 @@ class Level {
   const bool transposes_, is_of_tape_;
   mutable std::atomic<bool> closed_{false};
   mutable std::vector<std::function<void()>> at_close_;
+  const uint64_t opened_after_;
 };
 
 class LevelSet;

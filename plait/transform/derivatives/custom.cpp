@@ -68,13 +68,21 @@ LevelPtr innermost_tape(std::span<const Tensor> arguments) {
   const uint64_t begun = latest_beginning(arguments, *tape);
   if (begun == 0) return nullptr;
   LevelPtr last = tape;
+  bool is_forward = false;
+  const auto meet = [&](const LevelPtr& level, bool has_tangent) {
+    if (!level->is_open() || level->number() <= last->number()) return;
+    last = level;
+    is_forward = has_tangent;
+  };
   for (const Tensor& tensor : arguments) {
-    if (!tensor.derivation() || !tensor.derivation()->origin) continue;
-    tensor.derivation()->origin.levels.for_each([&](const LevelPtr& level) {
-      if (level->is_open() && level->number() > last->number()) last = level;
-    });
+    if (!tensor.derivation()) continue;
+    const Derivation& derivation = *tensor.derivation();
+    derivation.origin.levels.for_each([&](const LevelPtr& level) { meet(level, false); });
+    for (const auto& each : derivation.tangents) meet(each->level, true);
   }
-  return last != tape && begun > latest_beginning(arguments, *last) ? tape : nullptr;
+  if (last == tape) return nullptr;
+  return begun > (is_forward ? last->opened_after() : latest_beginning(arguments, *last)) ? tape
+                                                                                          : nullptr;
 }
 
 Tensor with_levels(const Tensor& tensor, const LevelSet& levels) {
