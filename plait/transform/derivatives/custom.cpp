@@ -1,7 +1,7 @@
 #include "plait/transform/derivatives/custom.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <iterator>
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
@@ -12,6 +12,7 @@
 #include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/inside/derivatives/linear_map.h"
 #include "plait/transform/inside/derivatives/recording.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 
 namespace plait::customs {
@@ -24,85 +25,6 @@ Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> t
     whole.push_back(given[i] ? given[i] : zeros_of(types[i]));
   }
   return whole;
-}
-
-Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
-  Tensors outer;
-  for (const Tensor& tensor : tensors) outer.push_back(below(tensor, level));
-  return outer;
-}
-
-// The tape of the current trace, or of the code outside of all traces. It is opened once, but
-// tensors may require gradients on it later, also within functions of newer levels.
-const LevelPtr& tape_level() {
-  Trace* const trace = Trace::current();
-  return trace == nullptr ? Level::ground() : trace->tape_level();
-}
-
-// Returns the number of the node at which the level last began to follow one of these tensors or
-// their inputs; 0 if there is none.
-uint64_t latest_beginning(std::span<const Tensor> tensors, const Level& level) {
-  uint64_t latest = 0;
-  std::vector<const Node*> nodes;
-  std::unordered_set<const Node*> seen;
-  const auto visit = [&](const Origin& origin) {
-    const bool follows = origin && origin.levels.contains(level);
-    if (follows && seen.insert(origin.node.get()).second) nodes.push_back(origin.node.get());
-    return follows;
-  };
-  for (const Tensor& tensor : tensors) {
-    if (tensor.derivation()) visit(tensor.derivation()->origin);
-  }
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    bool is_leaf = true;
-    for (const Origin& input : nodes[i]->inputs) is_leaf = !visit(input) && is_leaf;
-    if (is_leaf) latest = std::max(latest, nodes[i]->number);
-  }
-  return latest;
-}
-
-// Returns the tape if a tensor began to require gradients within the function of the newest level:
-// then the tape is the innermost level. Otherwise null.
-LevelPtr innermost_tape(std::span<const Tensor> arguments) {
-  const LevelPtr& tape = tape_level();
-  const uint64_t begun = latest_beginning(arguments, *tape);
-  if (begun == 0) return nullptr;
-  LevelPtr last = tape;
-  bool is_forward = false;
-  const auto meet = [&](const LevelPtr& level, bool has_tangent) {
-    if (!level->is_open() || level->number() <= last->number()) return;
-    last = level;
-    is_forward = has_tangent;
-  };
-  for (const Tensor& tensor : arguments) {
-    if (!tensor.derivation()) continue;
-    const Derivation& derivation = *tensor.derivation();
-    derivation.origin.levels.for_each([&](const LevelPtr& level) { meet(level, false); });
-    for (const auto& each : derivation.tangents) meet(each->level, true);
-  }
-  if (last == tape) return nullptr;
-  return begun > (is_forward ? last->opened_after() : latest_beginning(arguments, *last)) ? tape
-                                                                                          : nullptr;
-}
-
-Tensor with_levels(const Tensor& tensor, const LevelSet& levels) {
-  Derivation derivation = *tensor.derivation();
-  derivation.origin.levels = levels;
-  if (levels.empty()) derivation.origin = {};
-  if (derivation.empty()) return underived(tensor);
-  return tensor.with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
-}
-
-// A result with the derivation that is seen by levels that do not use the rule.
-struct Seen {
-  size_t place;
-  Tensor result;
-};
-
-Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
-  Tensors inner;
-  for (const Tensor& tensor : tensors) inner.push_back(from_level(tensor, level));
-  return inner;
 }
 
 // The innermost level that follows one of them and differentiates; 0 if all of them transpose.
@@ -124,86 +46,32 @@ uint64_t innermost_level(std::span<const Tensor> arguments) {
 // Outer levels differentiate the computation of the results and of the residuals. Levels further in
 // transpose the function itself, or follow captured tensors only.
 struct Followed {
-  uint64_t innermost;
-  LevelPtr tape;  // if the tape is the innermost level, although its number is lower
+  RuleLevels levels;
   Tensors inputs, results, residuals;
-  std::vector<Seen> seen;
+  std::vector<SeenResult> seen;
 
-  Followed(uint64_t level, std::span<const Tensor> arguments, const TensorFunction& function,
+  Followed(uint64_t innermost, std::span<const Tensor> arguments, const TensorFunction& function,
            const Forward& forward)
-      : innermost(level), tape(innermost_tape(arguments)), inputs(inner(arguments)) {
+      : levels(innermost, arguments), inputs(levels.inner(arguments)) {
     // A remat node is recomputed by operations alone, which do not know about levels.
     if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) throw NeedsAllKept();
-    std::tie(results, residuals) = forward(outer(arguments));
-    if (tape) {
-      add(results);
+    std::tie(results, residuals) = forward(levels.outer(arguments));
+    if (levels.is_tape()) {
+      seen = seen_results(results);
       return;
     }
-    add(below_all(results, innermost + 1));
+    seen = seen_results(below_all(results, innermost + 1));
     const auto has_further_in = [&](std::span<const Tensor> tensors) {
-      const std::vector<uint64_t> levels = open_levels_of(tensors);
-      return !levels.empty() && levels.back() > innermost;
+      const std::vector<uint64_t> open = open_levels_of(tensors);
+      return !open.empty() && open.back() > innermost;
     };
     if (!has_further_in(arguments) && !has_further_in(results)) return;
     const control::Again again;
     Tensors further_in = function(arguments);
     for (Tensor& each : further_in) each = from_level(each, innermost + 1);
-    add(further_in);
-  }
-
-  // `outer`: the arguments as the outer levels see them; `inner`: as the other levels do.
-  Tensors outer(std::span<const Tensor> arguments) const {
-    if (!tape) return below_all(arguments, innermost);
-    Tensors found(arguments.begin(), arguments.end());
-    for (Tensor& each : found) {
-      if (each.derivation() && each.derivation()->origin) {
-        each = with_levels(each, each.derivation()->origin.levels.without(LevelSet(tape)));
-      }
-    }
-    return found;
-  }
-  Tensors inner(std::span<const Tensor> arguments) const {
-    return tape ? from_level_all(below_all(arguments, tape->number() + 1), tape->number())
-                : from_level_all(below_all(arguments, innermost + 1), innermost);
-  }
-
- private:
-  void add(std::span<const Tensor> found) {
-    for (size_t i = 0; i < found.size(); ++i) {
-      if (is_followed(found[i])) seen.push_back({i, found[i]});
-    }
+    std::ranges::copy(seen_results(further_in), std::back_inserter(seen));
   }
 };
-
-// Follows the rule, and adds the derivatives through the seen results as further inputs.
-Tensors follow_with(Custom custom, std::span<const Seen> seen) {
-  if (seen.empty()) return follow_custom(custom);
-  const size_t arguments = custom.inputs.size();
-  std::vector<size_t> places;
-  for (const Seen& each : seen) {
-    places.push_back(each.place);
-    custom.inputs.push_back(each.result);
-  }
-  custom.backward = [rule = std::move(custom.backward), places](std::span<const Tensor> cotangents,
-                                                                const Node::Kept& kept) {
-    Tensors given = rule(cotangents, kept);
-    for (const size_t place : places) given.push_back(cotangents[place]);
-    return given;
-  };
-  custom.forward = [rule = std::move(custom.forward), places, arguments,
-                    count = custom.results.size()](std::span<const Tensor> tangents,
-                                                   const Node::Kept& kept, uint64_t level) {
-    const auto of_arguments = tangents.first(arguments);
-    const bool any = std::ranges::any_of(of_arguments, [](const Tensor& x) { return bool(x); });
-    Tensors given = any ? rule(of_arguments, kept, level) : Tensors(count);
-    for (size_t i = 0; i < places.size(); ++i) {
-      Tensor& total = given[places[i]];
-      total = sum_of(total, tangents[arguments + i]);
-    }
-    return given;
-  };
-  return follow_custom(custom);
-}
 
 }  // namespace
 
@@ -306,7 +174,7 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
     return transpose_map(argument_types, map, cotangents);
   };
   return follow_with({.inputs = std::move(run.inputs),
-                      .residuals = run.outer(arguments),
+                      .residuals = run.levels.outer(arguments),
                       .results = std::move(run.results),
                       .backward = pull,
                       .forward = push},
@@ -314,17 +182,13 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
 }
 
 Tensors follow_captured(Tensors results, std::span<const Tensor> computed) {
-  std::vector<Seen> seen;
-  for (size_t i = 0; i < computed.size(); ++i) {
-    if (is_followed(computed[i])) seen.push_back({i, computed[i]});
-  }
   const auto nothing = [](std::span<const Tensor>, const Node::Kept&) { return Tensors(); };
   return follow_with({.inputs = {},
                       .residuals = {},
                       .results = std::move(results),
                       .backward = nothing,
                       .forward = {}},
-                     seen);
+                     seen_results(computed));
 }
 
 }  // namespace plait::customs

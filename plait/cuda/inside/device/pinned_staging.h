@@ -12,7 +12,7 @@ namespace plait::cuda {
 
 class PinnedStaging {
  public:
-  static constexpr size_t kBytes = size_t{16} << 20;  // of each buffer
+  static constexpr size_t kBytes = size_t{16} << 20;  // bytes of each buffer
   // Smaller copies are the driver's, which stages them itself.
   static constexpr size_t kLeastBytes = size_t{64} << 10;
 

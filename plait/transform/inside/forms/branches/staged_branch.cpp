@@ -10,6 +10,7 @@
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/inside/derivatives/lifted_draws.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tape_scope.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
@@ -59,8 +60,39 @@ class Branches {
     if (should_keep_tapes(operands)) {
       if (auto results = run_with_tapes(all, wanted)) return *results;
     }
+    if (std::ranges::any_of(branches_, customs::has_rules)) {
+      if (customs::are_several_levels(operands)) return run_by_levels(index, operands);
+      for (size_t i = 0; i < callees.size(); ++i) {
+        callees[i].function = customs::without_rules(branches_[i]);
+      }
+    }
     return follow(record(all, callees), all, wanted,
                   [self = *this, wanted](auto... given) { return self.pull(given..., wanted); });
+  }
+
+  // The innermost level uses the rules in the branches.
+  Tensors run_by_levels(const Tensor& index, std::span<const Tensor> operands) const {
+    const customs::RuleLevels levels(operands);
+    const Tensors outer = levels.outer(operands), inner = levels.inner(operands);
+    std::vector<StagedFunction> computing;
+    for (const StagedFunction& branch : branches_) {
+      computing.push_back(stage(branch.function->name(), ir_types_of(outer),
+                                customs::without_rules(branch), {.beside = outer}));
+    }
+    const Tensors found = Branches(structure_, std::move(computing)).run_agreed(index, outer);
+    const std::vector<bool> wanted = which_are_followed(inner), inexact = which_are_inexact(found);
+    return customs::follow_with(
+        {.inputs = inner,
+         .residuals = joined({{&index, 1}, outer}),
+         .results = found,
+         .backward =
+             [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
+               return spread(self.pull(kept.residuals, cotangents, wanted), wanted);
+             },
+         .forward = [self = *this, inexact](
+                        auto tangents, const Node::Kept& kept,
+                        uint64_t) { return spread(self.push(kept.residuals, tangents), inexact); }},
+        customs::seen_results(found));
   }
 
   Tensors record(std::span<const Tensor> operands, std::span<const NewCallee> callees) const {

@@ -5,6 +5,7 @@
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
@@ -40,13 +41,13 @@ class Scan {
 
   Tensors run_agreed(std::span<const Tensor> operands) const {
     if (!is_followed(operands)) return record(body_, operands);
+    const bool has_rules = customs::has_rules(body_);
+    if (has_rules && customs::are_several_levels(operands)) return run_by_levels(operands);
     const size_t results = body_.function->results().size();
     const std::vector<bool> wanted = which_are_followed(operands);
-    // The carries at the start of each step are stacked too.
-    const auto keeping = [self = *this](std::span<const Tensor> given) {
-      return joined({self.body_(given), self.carries_of(given)});
-    };
-    Tensors all = record(keeping, operands);
+    const TensorFunction keeping = this->keeping(body_);
+    Tensors all =
+        record(has_rules ? this->keeping(customs::without_rules(body_)) : keeping, operands);
     const std::vector<bool> inexact = which_are_inexact(all);
     const Tensors taken(operands.begin(), operands.end());
     all = follow_custom(
@@ -64,6 +65,47 @@ class Scan {
          .first_kept = results});
     all.resize(results);
     return all;
+  }
+
+  // Returns the body with the carries at the start of each step as further results.
+  TensorFunction keeping(TensorFunction body) const {
+    return [self = *this, body = std::move(body)](std::span<const Tensor> given) {
+      return joined({body(given), self.carries_of(given)});
+    };
+  }
+
+  // The innermost level uses the rules in the body.
+  Tensors run_by_levels(std::span<const Tensor> operands) const {
+    const customs::RuleLevels levels(operands);
+    const Tensors outer = levels.outer(operands), inner = levels.inner(operands);
+    const TensorFunction computes = keeping(customs::without_rules(body_));
+    const StagedFunction body =
+        stage(body_.function->name(), parameters_of(outer), computes, {.beside = outer});
+    const Tensors all = Scan(body, shape_).run_agreed(outer);
+    const size_t count = operands.size(), results = body_.function->results().size();
+    const Tensors found(all.begin(), all.begin() + ptr(results));
+    const std::vector<bool> wanted = which_are_followed(inner), inexact = which_are_inexact(all);
+    return customs::follow_with(
+        {.inputs = inner,
+         .residuals = joined({outer, std::span(all).subspan(results)}),
+         .results = found,
+         .backward =
+             [self = *this, wanted, count](auto cotangents, const Node::Kept& kept) {
+               const auto begun = kept.residuals.subspan(count);
+               const Tensors none(begun.size());  // nothing depends on these carries
+               return self.pull(kept.residuals.first(count), begun, wanted,
+                                joined({cotangents, none}));
+             },
+         .forward =
+             [self = *this, inexact, count, results](auto tangents, const Node::Kept& kept,
+                                                     uint64_t) {
+               Tensors moved = spread(
+                   self.push(self.keeping(self.body_), kept.residuals.first(count), tangents),
+                   inexact);
+               moved.resize(results);
+               return moved;
+             }},
+        customs::seen_results(found));
   }
 
   std::span<const Tensor> constants_of(std::span<const Tensor> all) const {

@@ -7,6 +7,7 @@
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
@@ -22,38 +23,70 @@ class While {
  public:
   explicit While(const StagedLoop& loop) : loop_(loop) {}
 
-  Tensors run(std::span<const Tensor> operands) const {
-    // Counts the steps for the backward pass.
+  Tensors run(std::span<const Tensor> operands) const { return run_counted(operands).results; }
+
+ private:
+  struct Counted {
+    Tensors results;
+    Tensor steps;
+  };
+
+  // Counts the steps for the backward pass.
+  Counted run_counted(std::span<const Tensor> operands) const {
+    const bool has_rules = customs::has_rules(loop_.body);
+    if (has_rules && customs::are_several_levels(operands)) return run_by_levels(operands);
+    Tensors all = record_counted(
+        has_rules ? customs::without_rules(loop_.body) : TensorFunction(loop_.body), operands);
+    const Tensor steps = all.back();
+    all.pop_back();
+    const Tensors taken(operands.begin(), operands.end());
+    return {follow_custom(custom(taken, taken, steps, std::move(all))), steps};
+  }
+
+  // The innermost level uses the rules in the body.
+  Counted run_by_levels(std::span<const Tensor> operands) const {
+    const customs::RuleLevels levels(operands);
+    const Tensors outer = levels.outer(operands);
+    StagedLoop computing = loop_;
+    computing.body = stage(loop_.body.function->name(), ir_types_of(outer),
+                           customs::without_rules(loop_.body), {.beside = outer});
+    const Counted found = While(computing).run_counted(outer);
+    return {customs::follow_with(custom(levels.inner(operands), outer, found.steps, found.results),
+                                 customs::seen_results(found.results)),
+            found.steps};
+  }
+
+  Tensors record_counted(const TensorFunction& body, std::span<const Tensor> operands) const {
     const Tensor none = vary_along(scalar(0), axes_of_results(loop_.test)[0]);
-    const auto test = [self = *this](std::span<const Tensor> given) {
-      return self.loop_.test(given.first(given.size() - 1));
+    const auto test = [&](std::span<const Tensor> given) {
+      return loop_.test(given.first(given.size() - 1));
     };
-    const auto body = [self = *this](std::span<const Tensor> given) {
-      Tensors next = self.loop_.body(given.first(given.size() - 1));
+    const auto counting = [&](std::span<const Tensor> given) {
+      Tensors next = body(given.first(given.size() - 1));
       next.push_back(given.back() + 1);
       return next;
     };
-    Tensors all = record_while(loop_, test, body, joined({operands, {&none, 1}}));
-    const Tensor steps = all.back();
-    all.pop_back();
-    const std::vector<bool> wanted = which_are_followed(operands);
-    const std::vector<bool> inexact = which_are_inexact(all);
-    return follow_custom(
-        {.inputs = {operands.begin(), operands.end()},
-         .residuals = joined({operands, {&steps, 1}}),
-         .results = std::move(all),
-         .backward =
-             [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
-               return spread(self.pull(kept.residuals, wanted, cotangents), wanted);
-             },
-         .forward =
-             [self = *this, inexact](auto tangents, const Node::Kept& kept, uint64_t) {
-               return spread(self.push(kept.residuals.first(kept.residuals.size() - 1), tangents),
-                             inexact);
-             }});
+    return record_while(loop_, test, counting, joined({operands, {&none, 1}}));
   }
 
- private:
+  Custom custom(const Tensors& inputs, const Tensors& operands, const Tensor& steps,
+                Tensors results) const {
+    const std::vector<bool> wanted = which_are_followed(inputs);
+    const std::vector<bool> inexact = which_are_inexact(results);
+    return {.inputs = inputs,
+            .residuals = joined({operands, {&steps, 1}}),
+            .results = std::move(results),
+            .backward =
+                [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
+                  return spread(self.pull(kept.residuals, wanted, cotangents), wanted);
+                },
+            .forward =
+                [self = *this, inexact](auto tangents, const Node::Kept& kept, uint64_t) {
+                  const auto operands = kept.residuals.first(kept.residuals.size() - 1);
+                  return spread(self.push(operands, tangents), inexact);
+                }};
+  }
+
   static Tensor scalar(int64_t value) { return full({}, value, DType::i64); }
 
   // VJP through a scan of at least that many steps: surplus steps change nothing.

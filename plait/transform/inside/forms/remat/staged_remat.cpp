@@ -3,6 +3,7 @@
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
@@ -19,8 +20,11 @@ class StagedRemat {
   std::vector<Tensor> run(std::span<const Tensor> operands) const {
     const size_t count = function_.function->results().size();
     const bool derives = is_followed(operands);
+    if (derives && customs::are_several_levels(operands) && customs::has_rules(function_)) {
+      return run_by_levels(operands);
+    }
     const NewCallee callee{function_.function->name(), ir_types_of(operands),
-                           [&](auto given) { return derives ? keeping(given) : function_(given); }};
+                           derives ? keeping() : TensorFunction(function_)};
     std::vector<Tensor> results = record_with_callees(ir::primitive(ir::Structure::remat), operands,
                                                       ir::Attributes::of(policy_), {&callee, 1});
     if (!derives) return results;
@@ -49,6 +53,52 @@ class StagedRemat {
   }
 
  private:
+  // The innermost level uses the rules in the function. It computes everything again, whatever the
+  // policy, since what is stored belongs to the function without rules.
+  std::vector<Tensor> run_by_levels(std::span<const Tensor> operands) const {
+    const customs::RuleLevels levels(operands);
+    const std::vector<Tensor> outer = levels.outer(operands), inner = levels.inner(operands);
+    const StagedFunction computing = stage(function_.function->name(), ir_types_of(outer),
+                                           customs::without_rules(function_), {.beside = outer});
+    const std::vector<Tensor> found = StagedRemat(computing, policy_).run(outer);
+    const std::vector<bool> wanted = control::which_are_followed(inner),
+                            inexact = control::which_are_inexact(found);
+    return customs::follow_with(
+        {.inputs = inner,
+         .residuals = outer,
+         .results = found,
+         .backward =
+             [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
+               return spread(self.pull_all(kept.residuals, cotangents, wanted), wanted);
+             },
+         .forward =
+             [self = *this, inexact](auto tangents, const Node::Kept& kept, uint64_t) {
+               return spread(self.push_all(kept.residuals, tangents), inexact);
+             }},
+        customs::seen_results(found));
+  }
+
+  std::vector<Tensor> pull_all(std::span<const Tensor> operands, std::span<const Tensor> cotangents,
+                               const std::vector<bool>& wanted) const {
+    const std::vector<bool> arrived = which_are_present(cotangents);
+    const auto pulled = [&](std::span<const Tensor> given) {
+      return control::pulled(function_, given.first(operands.size()), wanted,
+                             spread(given.subspan(operands.size()), arrived));
+    };
+    return derived("pull", joined({operands, present_of(cotangents)}), pulled);
+  }
+
+  std::vector<Tensor> push_all(std::span<const Tensor> operands,
+                               std::span<const Tensor> tangents) const {
+    const std::vector<bool> moving = which_are_present(tangents);
+    const auto pushed = [&](std::span<const Tensor> given) {
+      return control::pushed(function_, given.first(operands.size()),
+                             spread(given.subspan(operands.size()), moving))
+          .second;
+    };
+    return derived("push", joined({operands, present_of(tangents)}), pushed);
+  }
+
   bool keeps(const ir::Instruction& instruction) const {
     const ir::Primitive& primitive = instruction.primitive();
     return keeps_(primitive, instruction.attributes()) ||
@@ -56,14 +106,22 @@ class StagedRemat {
   }
 
   // Returns the results, followed by the stored values in order of computation.
-  std::vector<Tensor> keeping(std::span<const Tensor> operands) const {
-    std::vector<Tensor> kept;
-    const RunOptions options{.in_place_of = [&](const ApplyInstruction& apply) {
-      std::vector<Tensor> results = apply.run();
-      if (keeps(apply.instruction)) kept.insert(kept.end(), results.begin(), results.end());
-      return results;
-    }};
-    return joined({function_(operands, options), kept});
+  TensorFunction keeping() const {
+    const bool stores = ir::any_instruction(
+        function_.program, [&](const ir::Instruction& each) { return keeps(each); });
+    if (!stores)
+      return customs::has_rules(function_) ? customs::without_rules(function_) : function_;
+    return [self = *this](std::span<const Tensor> operands) {
+      std::vector<Tensor> kept;
+      const RunOptions options{.in_place_of = [&](const ApplyInstruction& apply) {
+        std::vector<Tensor> results = apply.run();
+        if (self.keeps(apply.instruction)) {
+          kept.insert(kept.end(), results.begin(), results.end());
+        }
+        return results;
+      }};
+      return joined({self.function_(operands, options), kept});
+    };
   }
 
   // The same function, with given stored values.
