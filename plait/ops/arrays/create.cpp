@@ -163,6 +163,8 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
   if (count < 0) throw ValueError("linspace: the count is {}, expected 0 or more", count);
   if (!std::isfinite(stop - start))
     throw ValueError("linspace: the range from {} to {} is not finite", start, stop);
+  if (count > 0) expect_fits(start, dtype);
+  if (count > 1) expect_fits(stop, dtype);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const Tensor counted = iota(count, DType::f64);
   // The last element is exactly `stop`, in spite of rounding.

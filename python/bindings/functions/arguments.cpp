@@ -26,7 +26,11 @@ Scalar scalar_of(const Tensor& x) {
   const Element element = x.array().element();
   switch (kind_of(x.dtype())) {
     case DTypeKind::boolean: return element.integer != 0;
-    case DTypeKind::integer: return static_cast<int64_t>(element.integer);
+    case DTypeKind::integer:
+      if (!element.is_signed && element.integer > INT64_MAX) {
+        throw ValueError("{} is out of the range from -2^63 to 2^63 - 1", element.integer);
+      }
+      return static_cast<int64_t>(element.integer);
     case DTypeKind::floating: return element.number.real();
     default: return element.number;
   }

@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/operand.h"
+#include "plait/tensor/inside/fits.h"
 
 #include "python/bindings/functions/bind.h"
 
@@ -50,8 +51,21 @@ void check_number(const char* function, O value) {
   throw TypeError("{}: fill_value: expected a number, not {}", function,
                   value.tensor().type().text());
 }
+// A number above 2^63 - 1 is a tensor of u64.
+void expect_fits_into(O value, DType dtype) {
+  if (!value.is_tensor()) return expect_fits(value.scalar(), dtype);
+  const Tensor& x = value.tensor();
+  if (x.is_traced() || x.dtype() != DType::u64 || !is_integer(dtype) || dtype == DType::u64) return;
+  const uint64_t number = x.array().on_host().element().integer;
+  const IntegerLimits limits = integer_limits(dtype);
+  if (number <= limits.max) return;
+  throw ValueError("{} does not fit into {}, whose range is {} to {}", number, name_of(dtype),
+                   limits.min, limits.max)
+      .at(Location::of_caller());
+}
 Tensor full_of(const Shape& shape, O value, Into dtype, const Placement& place) {
   check_number("full", value);
+  if (dtype) expect_fits_into(value, *dtype);
   const Tensor one = dtype ? value.as(*dtype) : tensor_from(value);
   return broadcast_to(value.is_tensor() ? place.of(one) : on_default_device(one), shape);
 }
@@ -61,8 +75,15 @@ Tensor made_like(T x, Into dtype, const Placement& place) {
 }
 Tensor full_like_of(T x, O value, Into dtype, const Placement& place) {
   check_number("full_like", value);
+  expect_fits_into(value, dtype.value_or(x.dtype()));
   const Device device = place.device.value_or(x.device());
   return broadcast_to(to_device(value.as(dtype.value_or(x.dtype())), device), x.shape());
+}
+Scalar scalar_at(const Tensor& x, int64_t place) {
+  const Tensor one = reshape(slice(x, 0, {.start = place, .stop = place + 1}), {});
+  const Element element = one.array().on_host().element();
+  if (is_integer(x.dtype())) return static_cast<int64_t>(element.integer);
+  return element.number.real();
 }
 // Non-integer bounds are computed in f64, whatever the dtype of the result.
 Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step,
@@ -70,6 +91,10 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
   const Scalar first = stop ? start : Scalar(0);
   const Tensor counted = arange(first, stop.value_or(start), step);
   if (!dtype || *dtype == counted.dtype()) return counted;
+  if (const Dim count = counted.shape(0); count.is_number() && count.number() > 0) {
+    expect_fits(first, *dtype);
+    if (!counted.is_traced()) expect_fits(scalar_at(counted, count.number() - 1), *dtype);
+  }
   if (is_integer(counted.dtype())) return astype(counted, *dtype);
   return astype(iota(counted.shape(0), DType::f64) * step + first, *dtype);
 }
@@ -100,6 +125,8 @@ Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint,
   const Scalar &start = first.scalar(), &stop = last.scalar();
   const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
   const DType result = dtype.value_or(is_complex ? DType::c64 : DType::f32);
+  if (num > 0) expect_fits(start, result);
+  if (num > 1 && endpoint) expect_fits(stop, result);
   const auto part = [&](double from, double to) {
     if (endpoint) return linspace(from, to, num, DType::f64);
     return slice(linspace(from, to, num + 1, DType::f64), 0, {.stop = num});

@@ -127,7 +127,21 @@ class Operators(unittest.TestCase):
         self.assertEqual((plait.asarray(255, "u8").item(), plait.asarray(-128, "i8").item()), (255, -128))
         self.assertEqual(plait.asarray(2**64 - 1, "u64").item(), 2**64 - 1)
         self.assertEqual(plait.asarray(np.array([300]), "u8").numpy().tolist(), [44])  # a conversion of an array wraps
-        self.assertRaises(plait.ValueError, plait.asarray, 2**63, "i64")
+        for action in (lambda: plait.asarray(2**63, "i64"), lambda: plait.full(2, 2**63, "i64"), lambda: plait.full(2, 2**63, "u32"),
+                       lambda: plait.full_like(plait.zeros(2, dtype="i64"), 2**63)):
+            self.assertRaisesRegex(plait.ValueError, "9223372036854775808 does not fit into", action)
+        self.assertRaisesRegex(plait.ValueError, "out of the range from -2", plait.pad, plait.zeros(1), [(1, 0)], value=2**63)
+        self.assertEqual(plait.full(1, 2**63, "f64").item(), 2.0**63)
+
+    def test_sequences_that_a_dtype_lacks_are_refused(self):
+        for action in (lambda: plait.arange(0, 300, 100, "i8"), lambda: plait.arange(300, dtype="u8"), lambda: plait.arange(-1, 3, dtype="u8"),
+                       lambda: plait.arange(0, 300.5, 100.25, "i8"), lambda: plait.linspace(0, 300, 4, "i8"), lambda: plait.linspace(-1, 3, 5, "u8")):
+            self.assertRaisesRegex(plait.ValueError, "does not fit into [iu]8", action)
+        self.assertEqual(plait.arange(256, dtype="u8")[-1].item(), 255)
+        self.assertEqual(plait.arange(300, 0, dtype="u8").shape, (0,))
+        self.assertEqual(plait.arange(0, 130, 100, "i8").tolist(), [0, 100])
+        self.assertEqual(plait.linspace(0, 256, 256, "u8", endpoint=False)[-1].item(), 255)
+        self.assertEqual(plait.linspace(0, 300, 1, "u8").tolist(), [0])
 
     def test_floats_that_an_integer_dtype_lacks_are_refused(self):
         nan, infinity = float("nan"), float("inf")
