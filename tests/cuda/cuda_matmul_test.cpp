@@ -208,7 +208,7 @@ TEST(TiledProduct, CompilesByNvrtc) {
       const cuda::Nvrtc nvrtc = cuda::open_nvrtc(file);
       for (const DType dtype : {DType::i8, DType::u64, DType::f8e5m2, DType::bf16, DType::c128}) {
         const int each = is_complex(dtype) ? cuda::kSmallTiles : cuda::kLargeTiles;
-        const cuda::KernelText text{cuda::kTiledProduct, cuda::tiled_product_text(dtype, each)};
+        const cuda::KernelText text{cuda::kTiledProduct, cuda::tiled_product_text(dtype, dtype, each)};
         EXPECT_FALSE(cuda::compile_text(nvrtc, text, 90).empty()) << name_of(dtype);
       }
       EXPECT_FALSE(cuda::compile_text(nvrtc, {cuda::kRoundSums, cuda::kRoundSumsText}, 90).empty());
