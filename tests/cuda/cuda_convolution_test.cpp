@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/core/error.h"
 #include "plait/cuda/inside/windows/direct_convolution.h"
 #include "plait/cuda/inside/windows/patch_products.h"
 #include "plait/ops/inside/neural/convolution_shape.h"
@@ -12,7 +11,6 @@
 #include "plait/plait.h"
 
 #include "tests/cuda/both_devices.h"
-#include "tests/support/errors.h"
 
 namespace plait::cuda_convolution_test {
 namespace {
@@ -222,12 +220,12 @@ TEST(PatchSlices, AreOfBoundedSize) {
 
 // Sums over many places are cut, with a rest, by image or over all images.
 TEST_F(CudaConvolution, LongSumsOfWeights) {
-  for (const DType dtype : {DType::f32, DType::f16}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::i8}) {
     expect_three(dtype, {1, 1, 1031}, {9, 1, 2}, plain(1));
     expect_three(dtype, {2, 1, 519}, {9, 1, 1}, plain(1));
-    expect_three(dtype, {30, 12, 21}, {2, 12, 2}, plain(1));
-    expect_three(dtype, {30, 44, 20}, {44, 44, 1}, plain(1));
   }
+  expect_three(DType::f32, {30, 12, 21}, {2, 12, 2}, plain(1));
+  expect_three(DType::f16, {30, 44, 20}, {44, 44, 1}, plain(1));
 }
 
 TEST_F(CudaConvolution, PlacesBeyond32Bits) {

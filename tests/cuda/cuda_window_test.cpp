@@ -187,7 +187,7 @@ TEST_F(CudaWindow, Gradients) {
   expect_equal([&](const Tensor& t) { return total(window_sum(t, overlapping())); });
   expect_equal([&](const Tensor& t) { return total(max_pool2d(t, 2)); });
   expect_equal([&](const Tensor& t) { return total(adaptive_avg_pool2d(t, 3)); });
-  expect_equal([&](const Tensor& t) {  // of window_spread
+  expect_equal([&](const Tensor& t) {  // that of window_spread
     return total(grad([&](const Tensor& u) { return total(window_sum(u, overlapping())); })(t));
   });
 }

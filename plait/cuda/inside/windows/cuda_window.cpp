@@ -1,6 +1,7 @@
 #include "plait/cuda/inside/windows/cuda_window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -60,34 +61,38 @@ bool places_fit(const WindowDimension& d) {
   return most < static_cast<double>(int64_t{1} << 30);
 }
 
-using Text = std::string (*)(const WindowForm&);
+struct WindowOperation {
+  std::string_view name;
+  int64_t number;  // tells the kernels of all texts apart
+  std::string (*text)(const WindowForm&);
+  bool spreads = false;  // from windows to elements
+};
 
-// `number` tells the kernels of all texts apart.
-void run_windows(KernelCall& call, std::string_view name, int64_t number, Text text) {
+WindowForm form_of(const Array& x, const std::vector<WindowDimension>& windows, int64_t total) {
+  return {.dtype = x.dtype(),
+          .space = static_cast<int>(windows.size()),
+          .outer = static_cast<int>(outer_of(x, windows.size()).sizes.size()),
+          .is_even = windows[0].is_even,
+          .is_narrow = fits_32_bits(total) && std::ranges::all_of(windows, places_fit)};
+}
+
+void run_windows(KernelCall& call, const WindowOperation& operation) {
   const auto& attributes = call.attributes.as<WindowAttributes>();
-  const size_t space = attributes.counts.size();
-  const bool spreads = call.primitive.name == "window_spread";
-  if (spreads) expect_windows(call, attributes);
+  if (operation.spreads) expect_windows(call, attributes);
   move_operands(call);
   Array& out = call.new_result(0);
   if (out.element_count() == 0) return;
-  const Array x = with_few_dimensions(call.operands[0], space);
+  const Array x = with_few_dimensions(call.operands[0], attributes.counts.size());
   const std::vector<WindowDimension> windows =
-      windows_of(attributes, spreads ? out.sizes() : x.sizes());
+      windows_of(attributes, operation.spreads ? out.sizes() : x.sizes());
   const int64_t total = out.element_count();
-  const WindowForm form{.dtype = x.dtype(),
-                        .space = static_cast<int>(space),
-                        .outer = static_cast<int>(outer_of(x, space).sizes.size()),
-                        .is_even = windows[0].is_even,
-                        .is_narrow = fits_32_bits(total) &&
-                                     std::ranges::all_of(windows, [](const WindowDimension& d) {
-                                       return places_fit(d);
-                                     })};
+  const WindowForm form = form_of(x, windows, total);
   static Immortal<KernelVariants> variants("windows");
-  const KernelFunction& function = variants->of(
-      device_of(call), name,
-      {number, dtype_number(form.dtype), form.space, form.outer, form.is_even, form.is_narrow},
-      [&] { return text(form); });
+  const KernelFunction& function =
+      variants->of(device_of(call), operation.name,
+                   {operation.number, dtype_number(form.dtype), form.space, form.outer,
+                    form.is_even, form.is_narrow},
+                   [&] { return operation.text(form); });
   launch(device_of(call), function, blocks_for(total), kBlockThreads, 0, places_of(x, windows),
          address_of(x), address_of(out), total);
 }
@@ -95,16 +100,16 @@ void run_windows(KernelCall& call, std::string_view name, int64_t number, Text t
 }  // namespace
 
 void run_window_sum(KernelCall& call, const void*) {
-  run_windows(call, "window_sum", 0, window_sum_text);
+  run_windows(call, {"window_sum", 0, window_sum_text});
 }
 void run_window_spread(KernelCall& call, const void*) {
-  run_windows(call, "window_spread", 1, window_sum_text);
+  run_windows(call, {"window_spread", 1, window_sum_text, true});
 }
 void run_window_maximum(KernelCall& call, const void*) {
-  run_windows(call, "window_maximum", 2, window_maximum_text);
+  run_windows(call, {"window_maximum", 2, window_maximum_text});
 }
 void run_window_maximum_index(KernelCall& call, const void*) {
-  run_windows(call, "window_maximum_index", 3, window_maximum_text);
+  run_windows(call, {"window_maximum_index", 3, window_maximum_text});
 }
 
 }  // namespace plait::cuda

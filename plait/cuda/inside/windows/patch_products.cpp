@@ -1,6 +1,5 @@
 #include "plait/cuda/inside/windows/patch_products.h"
 
-#include <algorithm>
 #include <array>
 
 #include "plait/cuda/inside/products/device_product.h"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kProductSide = 64;   // rows and columns that a block of a product computes
 constexpr int64_t kManyTiles = 256;    // tiles that keep a device busy
-constexpr int64_t kLeastLength = 512;  // of a part
+constexpr int64_t kLeastLength = 512;  // the shortest part
 constexpr int64_t kLengthUnit = 64;
 
 // The images of a row as neighbours: [1, groups, rows, images · places].

@@ -23,7 +23,7 @@ class WeightProducts {
   void add_parts(const Array& partial, bool is_last);
 
   const DeviceConvolution& c_;
-  Array sums_;  // of earlier calls
+  Array sums_;  // those of earlier calls
 };
 
 }  // namespace plait::cuda
