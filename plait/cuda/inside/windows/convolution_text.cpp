@@ -9,6 +9,7 @@
 namespace plait::cuda {
 namespace {
 
+// Bounds of 4 blocks a multiprocessor allow 64 registers: with fewer the compiler spills some.
 // Kernel element k meets output place o at element input_place(d, start(d, o) + k · dilation) of
 // the input, and input element i at output place output_place(d, reach(d, i) − k · dilation);
 // negative if there is none.
@@ -96,7 +97,7 @@ gather_patches(const __grid_constant__ Convolved c, const __grid_constant__ Colu
 
 // A thread adds what the columns hold for one element of x, to the sum of earlier columns.
 constexpr std::string_view kJoin = R"(
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 join_patches(const __grid_constant__ Convolved c, const __grid_constant__ Columns from, const Stored* __restrict__ columns,
              const Stored* before, Stored* sums, T* __restrict__ x, i64 total) {
   const Number sizes[3] = IN_SIZES, inputs = (Number)c.inputs;
@@ -162,7 +163,7 @@ INLINE c128 plus_product(c128 sum, c128 a, c128 b) {
 
 // A thread computes an element of the result; an element of w, all threads of a block.
 constexpr std::string_view kDirect = R"(
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 direct_output(const __grid_constant__ Convolved c, const T* __restrict__ x, const T* __restrict__ w, T* __restrict__ out,
               i64 total) {
   const Number sizes[3] = OUT_SIZES, outputs = (Number)c.outputs;
@@ -172,7 +173,7 @@ direct_output(const __grid_constant__ Convolved c, const T* __restrict__ x, cons
     const Number input = output / (Number)c.group_outputs * (Number)c.group_inputs;
     const Place z0 = start(c.axes[0], at[0]), y0 = start(c.axes[1], at[1]), x0 = start(c.axes[2], at[2]);
     SumType sum = {};
-    for (i64 channel = 0; channel < c.group_inputs; ++channel) {
+    for (Number channel = 0; channel < (Number)c.group_inputs; ++channel) {
       const T* const from = x + image * c.in_image + (input + channel) * c.in_channel;
       const T* const weights = w + output * c.w_output + channel * c.w_input;
       for (TAPS(k, 0)) {
@@ -195,7 +196,7 @@ direct_output(const __grid_constant__ Convolved c, const T* __restrict__ x, cons
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 direct_input(const __grid_constant__ Convolved c, const T* __restrict__ out, const T* __restrict__ w, T* __restrict__ x,
              i64 total) {
   const Number sizes[3] = IN_SIZES, inputs = (Number)c.inputs;
@@ -205,8 +206,8 @@ direct_input(const __grid_constant__ Convolved c, const T* __restrict__ out, con
     const Number group = input / (Number)c.group_inputs, channel = input - group * (Number)c.group_inputs;
     const Place z0 = reach(c.axes[0], at[0]), y0 = reach(c.axes[1], at[1]), x0 = reach(c.axes[2], at[2]);
     SumType sum = {};
-    for (i64 o = 0; o < c.group_outputs; ++o) {
-      const i64 output = group * c.group_outputs + o;
+    const Number end = (group + 1) * (Number)c.group_outputs;
+    for (Number output = end - (Number)c.group_outputs; output < end; ++output) {
       const T* const from = out + image * c.out_image + output * c.out_channel;
       const T* const weights = w + output * c.w_output + channel * c.w_input;
       for (TAPS(k, 0)) {
@@ -230,7 +231,7 @@ direct_input(const __grid_constant__ Convolved c, const T* __restrict__ out, con
 }
 
 // `total` elements of w. Thread t adds places t, t + 256, …, then the threads are joined in order.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 direct_weight(const __grid_constant__ Convolved c, const T* __restrict__ x, const T* __restrict__ out, T* __restrict__ w,
               i64 places, i64 total) {
   __shared__ SumType warps[8];

@@ -9,6 +9,7 @@
 namespace plait::cuda {
 namespace {
 
+// Bounds of 4 blocks a multiprocessor allow 64 registers: with fewer the compiler spills some.
 constexpr std::string_view kPlaces = R"(
 struct WindowAxis { i64 size, count, window, stride, dilation, padding, period, step; };
 struct WindowPlaces {
@@ -77,7 +78,7 @@ INLINE i64 split(const WindowPlaces& w, Number number, const Number (&sizes)[3],
 // The CPU's orders: elements of a window in row-major order, windows of an element too, except that
 // those of a row come last first.
 constexpr std::string_view kSums = R"(
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 window_sum(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, T* __restrict__ out, i64 total) {
   const Number counts[3] = COUNTS;
   for (EACH(i)) {
@@ -96,7 +97,7 @@ window_sum(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, T* _
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 window_spread(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, T* __restrict__ out, i64 total) {
   const Number sizes[3] = SIZES;
   for (EACH(i)) {
@@ -125,7 +126,7 @@ window_spread(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, T
 constexpr std::string_view kMaxima = R"(
 typedef Memory<T>::Value Value;
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 window_maximum(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, T* __restrict__ out, i64 total) {
   const Number counts[3] = COUNTS;
   for (EACH(i)) {
@@ -146,7 +147,7 @@ window_maximum(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 window_maximum_index(const __grid_constant__ WindowPlaces w, const T* __restrict__ x, i64* __restrict__ out, i64 total) {
   const Number counts[3] = COUNTS;
   for (EACH(i)) {
