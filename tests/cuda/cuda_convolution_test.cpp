@@ -228,6 +228,29 @@ TEST_F(CudaConvolution, LongSumsOfWeights) {
   expect_three(DType::f16, {30, 44, 20}, {44, 44, 1}, plain(1));
 }
 
+// Positive numbers, whose sums round: the same bits in each order of threads, and the CPU's up to
+// the order of additions; narrow floats are rounded once.
+TEST_F(CudaConvolution, RoundedSums) {
+  for (const auto& [dtype, ulps] : {std::pair(DType::f32, 40.), std::pair(DType::bf16, 1.)}) {
+    for (const int64_t groups : {1, 4}) {
+      const auto positive = [&](const Sizes& sizes) {
+        return exp(sin(Tensor(assorted(DType::f32, sizes, 1, true)) * 1.7f))
+            .array()
+            .converted(dtype);
+      };
+      ConvolutionAttributes a = plain(1, groups);
+      a.padding_low = {Dim(1)};
+      const Array x = positive({3, 4, 200}), w = positive({4, 4 / groups, 5});
+      const Array out = positive({3, 4, 197});
+      expect_near(convolution_primitive(), {x, w}, ir::Attributes::of(a), ulps);
+      a.sizes = {Dim(200)};
+      expect_near(convolution_input_gradient_primitive(), {out, w}, ir::Attributes::of(a), ulps);
+      a.sizes = {Dim(5)};
+      expect_near(convolution_weight_gradient_primitive(), {x, out}, ir::Attributes::of(a), ulps);
+    }
+  }
+}
+
 TEST_F(CudaConvolution, PlacesBeyond32Bits) {
   for (const int64_t groups : {1, 2}) {
     ConvolutionAttributes a = plain(1, groups);

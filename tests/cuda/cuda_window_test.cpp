@@ -1,4 +1,5 @@
 // Sums and maxima over windows on the emulated device: the CPU's bits.
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,23 @@ TEST_F(CudaWindow, RoundedSums) {
   expect_spread(x, a, {9, 11});
   a.window = a.strides = a.dilation = a.padding = {};
   expect_spread(x, a, {12, 13});
+}
+
+// Zeros of both signs are equal, and NaN may differ in their signs: the CPU's choice.
+TEST_F(CudaWindow, EqualMaxima) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const bool has_nan : {false, true}) {
+      Array x = Array::empty(DType::f64, {2, 4, 7, 6});
+      for (size_t i = 0; i < 336; ++i) {
+        const double size = has_nan && i % 3 == 0 ? std::nan("") : 0;
+        x.writable_elements<double>()[i] =
+            std::copysign(size, (i * i * 7 + i / 5) % 4 < 2 ? -1 : 1);
+      }
+      expect_maxima(x.converted(dtype), overlapping());
+      WindowAttributes cube{.counts = {Dim(3), Dim(3), Dim(3)}};
+      expect_maxima(x.converted(dtype), cube);
+    }
+  }
 }
 
 TEST_F(CudaWindow, OneToThreeDimensions) {
