@@ -11,6 +11,7 @@
 #include "plait/core/error.h"
 #include "plait/cuda/inside/kernels/compile_text.h"
 #include "plait/cuda/inside/products/cublaslt.h"
+#include "plait/cuda/inside/products/device_product.h"
 #include "plait/cuda/inside/products/f8_product.h"
 #include "plait/cuda/inside/products/tiled_product.h"
 #include "plait/plait.h"
@@ -187,6 +188,21 @@ TEST_F(CudaMatmul, TilesMultiplyFloatsAndComplexNumbers) {
   }
 }
 
+// Sums of narrow floats may stay in f32, by both.
+TEST_F(CudaMatmul, SumsOfNarrowFloats) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const Array row = Array::filled(dtype, {1, 3000}, Element::of(1.5));
+    const Array a = row.on(kFirst);
+    const Array b = a.view(a.layout().permuted(std::array<int64_t, 2>{1, 0}));
+    Array sum = Array::empty_on(kFirst, DType::f32, {1, 1});
+    cuda::multiply(cuda::cuda_device(0), a, b, sum);
+    EXPECT_EQ(sum.element().number.real(), 6750);
+    cuda::fill_with_zeros(cuda::cuda_device(0), sum);
+    cuda::multiply_by_tiles(cuda::cuda_device(0), a, b, sum);
+    EXPECT_EQ(sum.element().number.real(), 6750);
+  }
+}
+
 TEST_F(CudaMatmul, TilesGiveTheSameBitsInEachOrderOfThreads) {
   const Tensor a = sin(Tensor(twin(DType::f32, {33, 20}).host) * 1.3f);
   const auto multiplied = [&](int order) {
@@ -208,7 +224,8 @@ TEST(TiledProduct, CompilesByNvrtc) {
       const cuda::Nvrtc nvrtc = cuda::open_nvrtc(file);
       for (const DType dtype : {DType::i8, DType::u64, DType::f8e5m2, DType::bf16, DType::c128}) {
         const int each = is_complex(dtype) ? cuda::kSmallTiles : cuda::kLargeTiles;
-        const cuda::KernelText text{cuda::kTiledProduct, cuda::tiled_product_text(dtype, each)};
+        const cuda::KernelText text{cuda::kTiledProduct,
+                                    cuda::tiled_product_text(dtype, dtype, each)};
         EXPECT_FALSE(cuda::compile_text(nvrtc, text, 90).empty()) << name_of(dtype);
       }
       EXPECT_FALSE(cuda::compile_text(nvrtc, {cuda::kRoundSums, cuda::kRoundSumsText}, 90).empty());

@@ -15,6 +15,8 @@
 #include "plait/cuda/inside/random/random_text.h"
 #include "plait/cuda/inside/reductions/cuda_arg_extreme.h"
 #include "plait/cuda/inside/reductions/scan_text.h"
+#include "plait/cuda/inside/windows/convolution_text.h"
+#include "plait/cuda/inside/windows/window_text.h"
 
 namespace plait::cuda::texts_test {
 namespace {
@@ -126,6 +128,34 @@ TEST_F(CudaKernelTexts, OfScans) {
   expect_compiles("scan_rows", scan_text(ScanKind::minimum, DType::boolean));
   expect_compiles("scan_rows", scan_text(ScanKind::logsumexp, DType::f32));
   expect_compiles("scan_rows", scan_text(ScanKind::logsumexp, DType::f16));
+}
+
+TEST_F(CudaKernelTexts, OfWindows) {
+  for (const WindowForm form :
+       {WindowForm{DType::f32, 2, 2, false, true}, WindowForm{DType::bf16, 3, 4, true, false},
+        WindowForm{DType::i8, 1, 0, false, false}, WindowForm{DType::f8e4m3, 2, 1, true, true}}) {
+    expect_compiles("window_spread", window_sum_text(form));
+    expect_compiles("window_maximum", window_maximum_text(form));
+  }
+  expect_compiles("window_sum", window_sum_text({DType::c128, 2, 1, false, true}));
+  expect_compiles("window_maximum_index", window_maximum_text({DType::boolean, 1, 1, false, true}));
+}
+
+TEST_F(CudaKernelTexts, OfConvolutions) {
+  const ConvolvedForm plane{.space = 2, .is_narrow = true};
+  const ConvolvedForm cube{.space = 3, .is_strided = true, .is_dilated = true};
+  for (const ConvolvedForm& form : {plane, cube}) {
+    for (const int64_t word : {2, 16}) {
+      expect_compiles("gather_patches", gather_patches_text(form, word));
+    }
+    for (const DType dtype : {DType::f16, DType::i8, DType::c64}) {
+      const DType stored = dtype == DType::f16 ? DType::f32 : dtype;
+      expect_compiles("join_patches", join_patches_text(form, dtype, stored));
+      expect_compiles("add_parts", add_parts_text(dtype, stored));
+      expect_compiles("direct_weight", direct_convolution_text(form, dtype));
+    }
+  }
+  expect_compiles("direct_output", direct_convolution_text(plane, DType::bf16), 80);
 }
 
 }  // namespace

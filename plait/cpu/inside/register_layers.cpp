@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -17,54 +15,15 @@
 namespace plait {
 namespace {
 
-Sizes numbers(std::span<const Dim> dims) {
-  Sizes sizes;
-  for (const Dim dim : dims) sizes.push_back(dim.number());
-  return sizes;
-}
-
 using Convolution = void (*)(const Array&, const Array&, const ConvolutionGeometry&, Array&);
 
 template <Convolution convolve>
 void run_convolution(KernelCall& call, const void*) {
-  const auto& a = call.attributes.as<ConvolutionAttributes>();
-  const ConvolutionGeometry geometry{.strides = a.strides,
-                                     .padding_low = numbers(a.padding_low),
-                                     .padding_high = numbers(a.padding_high),
-                                     .dilation = a.dilation,
-                                     .input_dilation = a.input_dilation,
-                                     .groups = a.groups.number()};
+  const ConvolutionGeometry geometry = geometry_of(call.attributes.as<ConvolutionAttributes>());
   convolve(call.operands[0], call.operands[1], geometry, call.new_result(0));
 }
 
 // ---- Windows
-
-// `space` holds the sizes that the windows slide over.
-std::vector<WindowDimension> windows_of(const WindowAttributes& a, const Sizes& space) {
-  std::vector<WindowDimension> windows;
-  const size_t outer = space.size() - a.counts.size();
-  for (size_t i = 0; i < a.counts.size(); ++i) {
-    WindowDimension d{.size = space[outer + i], .count = a.counts[i].number()};
-    if (a.window.empty()) {
-      d.is_even = true;
-    } else {
-      d.window = a.window[i];
-      d.stride = a.strides[i];
-      d.dilation = a.dilation[i];
-      d.padding = a.padding[i];
-    }
-    windows.push_back(d);
-  }
-  return windows;
-}
-
-// Checks the sizes, since the type rule checks only concrete ones.
-void expect_windows(const KernelCall& call, const WindowAttributes& a) {
-  const Sizes& given = call.operands[0].sizes();
-  if (std::ranges::equal(numbers(a.counts), std::span(given).last(a.counts.size()))) return;
-  throw ShapeError("{}: {} does not have {} windows", call.primitive.name, text_of_sizes(given),
-                   Shape(a.counts).text());
-}
 
 using Windows = void (*)(const Array&, std::span<const WindowDimension>, Array&);
 

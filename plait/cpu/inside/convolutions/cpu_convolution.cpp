@@ -9,7 +9,6 @@
 #include "plait/core/function_ref.h"
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
-#include "plait/cpu/inside/convolutions/convolution_shape.h"
 #include "plait/cpu/inside/convolutions/patches.h"
 #include "plait/cpu/inside/libraries/library_convolution.h"
 #include "plait/cpu/inside/products/blocked_product.h"
@@ -298,6 +297,10 @@ void run(Operands operands, const ConvolutionGeometry& geometry) {
   // Batching of zero samples makes zero groups.
   if (geometry.groups == 0 && operands.result().element_count() == 0) return;
   const ConvolutionShape shape = convolution_shape(operands.x, operands.w, operands.out, geometry);
+  if (!has_product(shape.dtype)) {
+    throw TypeError("convolution: products of {} are not supported", name_of(shape.dtype))
+        .hint("convert to a wider dtype");
+  }
   Array& result = operands.result();
   if (result.layout().repeats()) {
     throw ValueError("convolution: elements of the result share memory (a stride of 0)");

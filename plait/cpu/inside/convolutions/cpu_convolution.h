@@ -1,21 +1,10 @@
 // Convolutions on the CPU, and their two transposes.
 #pragma once
 
+#include "plait/ops/inside/neural/convolution_shape.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {
-
-// One entry per spatial dimension (one to three); an empty list means 1, or no padding.
-struct ConvolutionGeometry {
-  Sizes strides = {};
-  Sizes padding_low = {}, padding_high = {};  // zeros around the input; negative values crop it
-  Sizes dilation = {};                        // between neighbouring elements of the kernel
-  Sizes input_dilation = {};                  // inserts zeros between input elements
-  int64_t groups = 1;
-};
-
-// The sizes of the result. Throws ShapeError or ValueError for inconsistent operands.
-Sizes convolution_sizes(const Sizes& x, const Sizes& w, const ConvolutionGeometry& geometry);
 
 // out[n, o, s…] = Σ_c Σ_k w[o, c, k…] · x[n, c, s · stride + k · dilation − padding_low …], with x
 // [n, c, spatial…], w [o, c / groups, spatial…] and out [n, o, spatial…] of one dtype and any

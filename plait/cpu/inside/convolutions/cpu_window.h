@@ -4,19 +4,10 @@
 
 #include <span>
 
+#include "plait/ops/inside/neural/window_dimensions.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {
-
-// The windows along one dimension.
-struct WindowDimension {
-  int64_t size = 1;   // size of the input
-  int64_t count = 1;  // count of windows
-  // Window i holds the elements i · stride + k · dilation − padding for k < window that are inside.
-  int64_t window = 1, stride = 1, dilation = 1, padding = 0;
-  // If set, window i runs from ⌊i · size / count⌋ to ⌈(i + 1) · size / count⌉, exclusive.
-  bool is_even = false;
-};
 
 // All arrays of a call have the same leading dimensions. `out` is newly allocated and contiguous.
 void window_sum(const Array& x, std::span<const WindowDimension> dimensions, Array& out);

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "plait/cpu/inside/convolutions/convolution_shape.h"
+#include "plait/ops/inside/neural/convolution_shape.h"
 
 namespace plait {
 

@@ -15,6 +15,7 @@
 #include "plait/cuda/inside/reductions/cuda_scan.h"
 #include "plait/cuda/inside/reductions/device_reduce.h"
 #include "plait/cuda/inside/reductions/row_operations.h"
+#include "plait/cuda/inside/windows/register_windows.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/register_all.h"
 #include "plait/tensor/kernels.h"
@@ -89,6 +90,7 @@ void register_kernels() {
   register_product_kernels();
   register_arranging();
   register_random_kernels();
+  register_window_kernels();
 }
 
 }  // namespace plait::cuda

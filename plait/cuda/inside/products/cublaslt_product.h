@@ -20,9 +20,10 @@ namespace cuda {
 // True for f64, f32, f16, bf16 (the last two accumulated in f32 and rounded once), c64 and c128.
 bool cublaslt_has(DType dtype);
 
-// As multiply in device_product.h, for these dtypes, and with k > 0; f8e4m3 gives sums in f32.
-// Operands whose rows or columns are contiguous are not copied, unless their batch would need many
-// small calls. Returns false if the library does not multiply them: then `out` is undefined.
+// As multiply in device_product.h, for these dtypes, and with k > 0; f8e4m3 gives sums in f32, f16
+// and bf16 may. Operands whose rows or columns are contiguous are not copied, unless their batch
+// would need many small calls. Returns false if the library does not multiply them: then `out` is
+// undefined.
 bool multiply_by_cublaslt(const CudaDevice& device, const Array& a, const Array& b, Array& out);
 
 }  // namespace cuda

@@ -12,7 +12,7 @@ void multiply(CudaDevice& device, const Array& a, const Array& b, Array& out) {
   if (out.element_count() == 0) return;
   if (a.sizes()[a.rank() - 1] == 0) return fill_with_zeros(device, out);
   if (out.dtype() == DType::f8e4m3 && multiply_f8(device, a, b, out)) return;
-  if (cublaslt_has(out.dtype()) && multiply_by_cublaslt(device, a, b, out)) return;
+  if (cublaslt_has(a.dtype()) && multiply_by_cublaslt(device, a, b, out)) return;
   multiply_by_tiles(device, a, b, out);
 }
 

@@ -7,6 +7,7 @@
 
 #include "plait/core/device.h"
 #include "plait/cuda/inside/kernels/launch.h"
+#include "plait/cuda/inside/kernels/sum_type.h"
 #include "plait/cuda/inside/products/product_parts.h"
 
 namespace plait::cuda {
@@ -17,21 +18,15 @@ constexpr const char* kBody =
 #include "plait/cuda/inside/products/tiled_product.inl"
     ;
 
-// Integers wrap, so that their sums are unsigned.
-std::string_view sum_type(DType dtype) {
-  if (is_integer(dtype)) return size_of(dtype) < 8 ? "u32" : "u64";
-  return is_floating(dtype) && size_of(dtype) < 4 ? "f32" : name_of(dtype);
-}
-
 // Kept, since the table of kernels is asked by their text.
-const KernelFunction& tiled_kernel(CudaDevice& device, DType dtype, int each) {
-  using OfDevice = std::array<std::array<std::atomic<const KernelFunction*>, 2>, kDTypeCount>;
+const KernelFunction& tiled_kernel(CudaDevice& device, DType dtype, DType result, int each) {
+  using OfDevice = std::array<std::array<std::atomic<const KernelFunction*>, 4>, kDTypeCount>;
   static std::array<OfDevice, Device::kMost> found;
   auto& place = found[static_cast<size_t>(device.index())][static_cast<size_t>(dtype)]
-                     [each == kSmallTiles ? 0 : 1];
+                     [(each == kSmallTiles ? 0 : 1) + (result == dtype ? 0 : 2)];
   const KernelFunction* function = place.load(std::memory_order_acquire);
   if (function == nullptr) {
-    function = &kernel(device, kTiledProduct, tiled_product_text(dtype, each));
+    function = &kernel(device, kTiledProduct, tiled_product_text(dtype, result, each));
     place.store(function, std::memory_order_release);
   }
   return *function;
@@ -45,17 +40,18 @@ bool tiles_have(DType dtype) {
   return is_integer(dtype) || is_floating(dtype) || is_complex(dtype);
 }
 
-std::string tiled_product_text(DType dtype, int each) {
+std::string tiled_product_text(DType dtype, DType result, int each) {
   return fmt::format(
-      "typedef {} ProductElement;\ntypedef {} ProductSum;\nenum {{ kEach = {} }};\n{}",
-      name_of(dtype), sum_type(dtype), each, kBody);
+      "typedef {} ProductElement;\ntypedef {} ProductResult;\ntypedef {} ProductSum;\n"
+      "enum {{ kEach = {} }};\n{}",
+      name_of(dtype), name_of(result), sum_type(dtype), each, kBody);
 }
 
 void multiply_by_tiles(CudaDevice& device, const Array& a, const Array& b, Array& out) {
   const Products products = products_of(a, b, out.layout(), out.device_data());
   const bool is_small = products.rows <= kSide || products.columns <= kSide;
   const int each = is_small ? kSmallTiles : kLargeTiles;
-  const KernelFunction& function = tiled_kernel(device, products.dtype, each);
+  const KernelFunction& function = tiled_kernel(device, products.dtype, out.dtype(), each);
   for_each_part(products, out.dtype(), [&](const ProductPart& part) {
     const auto& [left, right, result] = part.first;
     launch(device, function,

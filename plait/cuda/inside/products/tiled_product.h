@@ -15,8 +15,9 @@ bool tiles_have(DType dtype);
 // As multiply in device_product.h, with k > 0. No layout is copied.
 void multiply_by_tiles(CudaDevice& device, const Array& a, const Array& b, Array& out);
 
-// The text of the kernel: each of 256 threads computes `each` × `each` elements.
-std::string tiled_product_text(DType dtype, int each);
+// The text of the kernel: each of 256 threads computes `each` × `each` elements of the result,
+// whose dtype is that of the operands or of their sums.
+std::string tiled_product_text(DType dtype, DType result, int each);
 inline constexpr const char* kTiledProduct = "tiled_product";
 inline constexpr int kSmallTiles = 1, kLargeTiles = 4;
 

@@ -1,5 +1,5 @@
 R"cuda(
-// Above: ProductElement, ProductSum, kEach. A block of 16 x 16 threads computes a tile of the result, in which
+// Above: ProductElement, ProductResult, ProductSum, kEach. A block of 16 x 16 threads computes a tile of the result, in which
 // thread (x, y) has the rows y + 16 i and the columns x + 16 j.
 typedef Memory<ProductElement>::Value ProductValue;
 enum { kSide = 16, kTile = kSide * kEach, kSteps = 16 };
@@ -33,7 +33,7 @@ INLINE void load_tile(ProductValue (*tile)[kTile + 1], const ProductElement* mat
 }
 
 extern "C" __global__ __launch_bounds__(kSide * kSide) void tiled_product(
-    const ProductElement* a, const ProductElement* b, ProductElement* out, i64 rows, i64 columns, i64 steps, i64 a_row,
+    const ProductElement* a, const ProductElement* b, ProductResult* out, i64 rows, i64 columns, i64 steps, i64 a_row,
     i64 a_step, i64 b_step, i64 b_column, i64 out_row, i64 out_column, i64 a_batch, i64 b_batch, i64 out_batch) {
   __shared__ ProductValue a_tile[kSteps][kTile + 1];
   __shared__ ProductValue b_tile[kSteps][kTile + 1];
@@ -65,7 +65,9 @@ extern "C" __global__ __launch_bounds__(kSide * kSide) void tiled_product(
   for (int i = 0; i < kEach; ++i) {
     for (int j = 0; j < kEach; ++j) {
       const i64 r = y + kSide * i, c = x + kSide * j;
-      if (r < rows && c < columns) out[r * out_row + c * out_column] = Memory<ProductElement>::write((ProductValue)sums[i][j]);
+      if (r < rows && c < columns) {
+        out[r * out_row + c * out_column] = Memory<ProductResult>::write((Memory<ProductResult>::Value)sums[i][j]);
+      }
     }
   }
 }

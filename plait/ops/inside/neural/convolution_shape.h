@@ -1,12 +1,29 @@
-// All sizes of a convolution, checked, and padded to three spatial dimensions.
+// All sizes of a convolution, checked, and padded to three spatial dimensions, for kernels of all
+// devices.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "plait/cpu/inside/convolutions/cpu_convolution.h"
+#include "plait/ops/neural/convolution.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
+
+// One entry per spatial dimension (one to three); an empty list means 1, or no padding.
+struct ConvolutionGeometry {
+  Sizes strides = {};
+  Sizes padding_low = {}, padding_high = {};  // zeros around the input; negative values crop it
+  Sizes dilation = {};                        // between neighbouring elements of the kernel
+  Sizes input_dilation = {};                  // inserts zeros between input elements
+  int64_t groups = 1;
+};
+
+// That of a call of a primitive, whose attributes are numbers.
+ConvolutionGeometry geometry_of(const ConvolutionAttributes& attributes);
+
+// The sizes of the result. Throws ShapeError or ValueError for inconsistent operands.
+Sizes convolution_sizes(const Sizes& x, const Sizes& w, const ConvolutionGeometry& geometry);
 
 struct ConvolutionShape {
   struct Dimension {

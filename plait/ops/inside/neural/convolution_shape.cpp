@@ -1,14 +1,19 @@
-#include "plait/cpu/inside/convolutions/convolution_shape.h"
+#include "plait/ops/inside/neural/convolution_shape.h"
 
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/cpu/inside/products/blocked_product.h"
 
 namespace plait {
 namespace {
 
 using Dimension = ConvolutionShape::Dimension;
+
+Sizes numbers_of(std::span<const Dim> dims) {
+  Sizes sizes;
+  for (const Dim dim : dims) sizes.push_back(dim.number());
+  return sizes;
+}
 
 // Far enough from the limits of 64 bits that positions can be added without overflow.
 constexpr int64_t kMostPlaces = int64_t{1} << 60;
@@ -105,6 +110,15 @@ bool ConvolutionShape::is_pointwise() const {
   });
 }
 
+ConvolutionGeometry geometry_of(const ConvolutionAttributes& attributes) {
+  return {.strides = attributes.strides,
+          .padding_low = numbers_of(attributes.padding_low),
+          .padding_high = numbers_of(attributes.padding_high),
+          .dilation = attributes.dilation,
+          .input_dilation = attributes.input_dilation,
+          .groups = attributes.groups.number()};
+}
+
 Sizes convolution_sizes(const Sizes& x, const Sizes& w, const ConvolutionGeometry& geometry) {
   return out_sizes_of(shape_of(x, w, geometry));
 }
@@ -114,10 +128,6 @@ ConvolutionShape convolution_shape(const Array& x, const Array& w, const Array& 
   if (x.dtype() != w.dtype() || x.dtype() != out.dtype()) {
     throw TypeError("convolution: dtypes differ: {} by {} to {}", name_of(x.dtype()),
                     name_of(w.dtype()), name_of(out.dtype()));
-  }
-  if (!has_product(x.dtype())) {
-    throw TypeError("convolution: products of {} are not supported", name_of(x.dtype()))
-        .hint("convert to a wider dtype");
   }
   ConvolutionShape shape = shape_of(x.sizes(), w.sizes(), geometry);
   shape.dtype = x.dtype();
