@@ -56,7 +56,7 @@ TEST_F(CudaPlanes, StridesAndRanks) {
   expect_taken(permuted(x, {1, 0, 2, 3}), index, 2);
   expect_taken(permuted(x, {1, 0, 3, 2}), index, 2);
   expect_taken(permuted(x, {1, 0, 2, 3}), permuted(index, {0, 1, 3, 2}), 2);
-  const Array one = x.view(x.layout().sliced(0, Slice{0, 1}).broadcast_to({3, 4, 5, 6}));
+  const Array one = x.view(x.layout().sliced(0, Slice{0, 1}).broadcast_to(x.sizes()));
   expect_taken(one, indices_between(DType::i64, {3, 4, 5, 1}, -1, 6), 1 + 1);
   expect_taken(x, indices_between(DType::i64, {3, 2, 2, 2}, -1, 120), 3);
   expect_put(permuted(assorted(DType::i32, {3, 4, 7, 2}), {1, 0, 2, 3}), index, {6, 5});

@@ -185,9 +185,6 @@ std::vector<Tensor> batch_lattice(const ir::Attributes& attributes,
   return apply_all(primitive(), all_batched(operands, batched), attributes);
 }
 
-const ir::Primitive& lattice_recurrence_primitive();
-const ir::Primitive& lattice_logsumexp_primitive();
-
 struct LatticeTable {
   const ir::Primitive& recurrence =
       declare({.primitive = {.name = "lattice_recurrence",
@@ -218,9 +215,6 @@ const LatticeTable& lattice_ops() {
   return table;
 }
 
-const ir::Primitive& lattice_recurrence_primitive() { return lattice_ops().recurrence; }
-const ir::Primitive& lattice_logsumexp_primitive() { return lattice_ops().logsumexp; }
-
 Tensor walked(const ir::Primitive& primitive, const Lattice& lattice, bool reverse) {
   return plait::apply(
       primitive, {lattice.from_itself, lattice.from_neighbour, lattice.from_second, lattice.begun},
@@ -236,6 +230,9 @@ Tensor lattice_recurrence(const Lattice& lattice, bool reverse) {
 Tensor lattice_logsumexp(const Lattice& lattice, bool reverse) {
   return walked(lattice_ops().logsumexp, lattice, reverse);
 }
+
+const ir::Primitive& lattice_recurrence_primitive() { return lattice_ops().recurrence; }
+const ir::Primitive& lattice_logsumexp_primitive() { return lattice_ops().logsumexp; }
 
 void register_lattice_ops() { lattice_ops(); }
 
