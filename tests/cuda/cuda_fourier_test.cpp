@@ -108,7 +108,8 @@ ir::Attributes along(int64_t axis, bool inverse = false, FftScale scale = FftSca
 
 TEST_F(CudaFourier, LengthsOfEveryRadix) {
   for (const DType dtype : {DType::c64, DType::c128}) {
-    for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 22, 30, 31, 49, 64, 87, 100, 120, 343, 512}) {
+    for (const int64_t n :
+         {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 22, 30, 31, 49, 64, 87, 100, 120, 343, 512}) {
       const Array x = cuda_test::numbers(dtype, {2, n}, static_cast<uint64_t>(n));
       for (const bool inverse : {false, true}) {
         expect_accurate(all_.fft, x, along(1, inverse), direct_sums(x, inverse),
@@ -172,8 +173,9 @@ TEST_F(CudaFourier, AxesAndStrides) {
     expect_like_host(all_.fft, stepped(x, 2, 2), along(axis, true));
     expect_like_host(all_.rfft, cuda_test::numbers(DType::f64, {3, 5, 12, 7}),
                      ir::Attributes::of(RfftAttributes{axis, FftScale::root}));
-    expect_like_host(all_.irfft, x,
-                     ir::Attributes::of(IrfftAttributes{axis, 2 * x.sizes()[static_cast<size_t>(axis)] - 1}));
+    expect_like_host(
+        all_.irfft, x,
+        ir::Attributes::of(IrfftAttributes{axis, 2 * x.sizes()[static_cast<size_t>(axis)] - 1}));
   }
   expect_like_host(all_.fft, cuda_test::numbers(DType::c64, {2, 47, 3}), along(1, true));
   expect_like_host(all_.fft, cuda_test::numbers(DType::c128, {4500, 3}), along(0));
@@ -204,12 +206,14 @@ TEST_F(CudaFourier, EmptyOperands) {
 
 TEST_F(CudaFourier, GradientsEqualTheHost) {
   const auto loss = [](const Tensor& x) {
-    return sum(square(fft::irfft(fft::rfft(x) * 2, 9))) + sum(square(real(fft::fft(astype(x, DType::c64)))));
+    return sum(square(fft::irfft(fft::rfft(x) * 2, 9))) +
+           sum(square(real(fft::fft(astype(x, DType::c64)))));
   };
   const Tensor x(cuda_test::numbers(DType::f32, {2, 9}));
   const Tensor found = grad(loss)(to_device(x, there)), expected = grad(loss)(x);
   EXPECT_EQ(found.device(), there);
-  EXPECT_TRUE(allclose(to_device(found, Device()), expected, {.rtol = 1e-4, .atol = 1e-3}).item<bool>());
+  EXPECT_TRUE(
+      allclose(to_device(found, Device()), expected, {.rtol = 1e-4, .atol = 1e-3}).item<bool>());
 }
 
 }  // namespace

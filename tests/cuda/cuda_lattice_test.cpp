@@ -61,7 +61,8 @@ TEST_F(CudaLattices, LossesOfAlignmentsHaveTheHostsGradients) {
   };
   const Tensor found = gradient(to_device(logits, there));
   EXPECT_EQ(found.device(), there);
-  EXPECT_TRUE(allclose(to_device(found, Device()), gradient(logits), {.rtol = 1e-4, .atol = 1e-5}).item<bool>());
+  EXPECT_TRUE(allclose(to_device(found, Device()), gradient(logits), {.rtol = 1e-4, .atol = 1e-5})
+                  .item<bool>());
 }
 
 }  // namespace

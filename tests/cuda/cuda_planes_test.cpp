@@ -29,9 +29,7 @@ class CudaPlanes : public BothDevices {
     if (ulps == 0) return expect_same(plane_put_primitive(), {x, index}, attributes);
     expect_near(plane_put_primitive(), {x, index}, attributes, ulps);
   }
-  static Array view_of(const Array& x, DType dtype) {
-    return view_dtype(Tensor(x), dtype).array();
-  }
+  static Array view_of(const Array& x, DType dtype) { return view_dtype(Tensor(x), dtype).array(); }
   static int64_t host_calls_of_views() {
     for (const HostCalls& each : host_calls()) {
       if (each.primitive == &view_dtype_primitive()) return each.count;
@@ -72,8 +70,8 @@ TEST_F(CudaPlanes, Sizes0And1) {
                Array::of<int64_t>(std::vector<int64_t>{-1, -1}, {2, 1}), 1);
   expect_taken(assorted(DType::f32, {2, 3}), Array::empty(DType::i64, {2, 0}), 1);
   expect_put(Array::empty(DType::f32, {2, 0}), Array::empty(DType::i64, {2, 0}), {3});
-  expect_put(assorted(DType::i32, {2, 1}),
-             Array::of<int64_t>(std::vector<int64_t>{-1, -1}, {2, 1}), {0});
+  expect_put(assorted(DType::i32, {2, 1}), Array::of<int64_t>(std::vector<int64_t>{-1, -1}, {2, 1}),
+             {0});
   expect_put(Array::empty(DType::c64, {0, 4}), Array::empty(DType::i64, {0, 4}), {3});
 }
 
@@ -104,8 +102,8 @@ TEST_F(CudaPlanes, PoolingHasTheHostsGradients) {
 
 TEST_F(CudaPlanes, SlicesAreReplaced) {
   const Array x = assorted(DType::f32, {5, 6, 4}), part = assorted(DType::f32, {2, 3, 4}, 2);
-  const std::vector<std::vector<SliceRange>> all{
-      {{1, 2, 2}, {5, 3, -2}, {0, 4, 1}}, {{3, 2, 1}, {0, 3, 1}, {3, 4, -1}}};
+  const std::vector<std::vector<SliceRange>> all{{{1, 2, 2}, {5, 3, -2}, {0, 4, 1}},
+                                                 {{3, 2, 1}, {0, 3, 1}, {3, 4, -1}}};
   for (const auto& ranges : all) {
     for (const Array& from : {x, permuted(assorted(DType::f32, {6, 5, 4}), {1, 0, 2})}) {
       Tensor host(from), device(on_device(from));
@@ -157,7 +155,8 @@ TEST_F(CudaPlanes, GradientsOfSlicesEqualTheHost) {
 
 TEST_F(CudaPlanes, BytesAreReinterpreted) {
   const Array x = assorted(DType::f32, {3, 8});
-  for (const DType dtype : {DType::u8, DType::i16, DType::i32, DType::f64, DType::c64, DType::c128}) {
+  for (const DType dtype :
+       {DType::u8, DType::i16, DType::i32, DType::f64, DType::c64, DType::c128}) {
     for (const Array& from : {x, permuted(assorted(DType::f32, {8, 3}), {1, 0}),
                               x.view(x.layout().sliced(0, Slice{1, 3}))}) {
       const Array found = view_of(on_device(from), dtype);

@@ -20,6 +20,7 @@
 #include "plait/cuda/inside/reductions/device_reduce.h"
 #include "plait/cuda/inside/reductions/row_operations.h"
 #include "plait/ops/inside/primitives.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait::cuda {
@@ -86,6 +87,7 @@ void register_arranging() {
 }  // namespace
 
 void register_kernels() {
+  register_all();  // so that all elementwise primitives are known
   register_elementwise();
   for (const auto& [primitive, how] : kReductions) {
     register_for_cuda(primitive(), run_reduction, &how);

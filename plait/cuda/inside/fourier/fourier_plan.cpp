@@ -6,50 +6,29 @@
 #include <numbers>
 #include <span>
 
-#include "plait/core/hash.h"
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/core/inside/system/recent_cache.h"
-#include "plait/cuda/inside/elementwise/pointwise.h"
-#include "plait/cuda/inside/fourier/fourier_run.h"
 #include "plait/cuda/inside/fourier/fourier_text.h"
-#include "plait/ops/inside/primitives.h"
 
 namespace plait::cuda {
 namespace {
 
 using Numbers = std::vector<std::complex<double>>;
 
-constexpr size_t kMostPlans = 64, kMostChirps = 16;
-
-struct FourierKey {
-  int device;
-  DType dtype;
-  int64_t length;
-  friend bool operator==(const FourierKey&, const FourierKey&) = default;
-};
-struct HashOfFourierKey {
-  size_t operator()(const FourierKey& key) const {
-    const auto kind = static_cast<uint64_t>(key.device) << 8 | static_cast<uint64_t>(key.dtype);
-    return hash_combine(kind, static_cast<uint64_t>(key.length));
-  }
-};
+constexpr size_t kMostPlans = 64;
 
 // The driver copies from memory of the host before it returns.
 template <class T>
-Array uploaded(const Numbers& numbers, const CudaDevice& device) {
+Array rounded_to(std::span<const std::complex<double>> numbers, const CudaDevice& device) {
   const std::vector<std::complex<T>> rounded(numbers.begin(), numbers.end());
   const auto count = static_cast<int64_t>(rounded.size());
   const DType dtype = dtype_of<std::complex<T>>();
-  const Array here = Array::borrow(dtype, Layout::contiguous({count}), rounded.data(),
-                                   count * size_of(dtype), {});
+  const Array here =
+      Array::borrow(dtype, Layout::contiguous({count}), rounded.data(), count * size_of(dtype), {});
   Array there = numbers_on(device, dtype, count);
   copy_elements(here, there);
   return there;
-}
-Array on_device(const Numbers& numbers, DType dtype, const CudaDevice& device) {
-  return dtype == DType::c64 ? uploaded<float>(numbers, device)
-                             : uploaded<double>(numbers, device);
 }
 
 // The turns k · step of n, for k < count.
@@ -125,50 +104,14 @@ std::shared_ptr<const FourierPlan> make_plan(const CudaDevice& device, DType dty
   for (const std::vector<int32_t>& factors : split(device, dtype, prime_factors(length, left))) {
     const int64_t size = product_of(factors);
     plan->stages.push_back({static_cast<int32_t>(size), radices_of(factors),
-                            on_device(turns(size, 1, size), dtype, device)});
+                            uploaded(turns(size, 1, size), dtype, device)});
   }
   if (plan->stages.size() == 1) return plan;
   plan->shift = static_cast<int32_t>(std::bit_width(static_cast<uint64_t>(length)) / 2);
   const int64_t fine = int64_t{1} << plan->shift;
-  plan->fine = on_device(turns(fine, 1, length), dtype, device);
-  plan->coarse = on_device(turns(quotient_up(length, fine), fine, length), dtype, device);
+  plan->fine = uploaded(turns(fine, 1, length), dtype, device);
+  plan->coarse = uploaded(turns(quotient_up(length, fine), fine, length), dtype, device);
   return plan;
-}
-
-// The least length from `least` on that is a power of 2 times 1, 3, 5, 7, 9 or 15.
-int64_t convenient_length(int64_t least) {
-  int64_t best = 0;
-  for (const int64_t odd : {1, 3, 5, 7, 9, 15}) {
-    const auto twos = std::bit_ceil(static_cast<uint64_t>(quotient_up(least, odd)));
-    const int64_t length = odd * static_cast<int64_t>(twos);
-    if (best == 0 || length < best) best = length;
-  }
-  return best;
-}
-
-std::shared_ptr<const Chirp> make_chirp(CudaDevice& device, DType dtype, int64_t length) {
-  auto chirp = std::make_shared<Chirp>();
-  chirp->padded = convenient_length(2 * length - 1);
-  Numbers turns(static_cast<size_t>(length)), around(static_cast<size_t>(chirp->padded));
-  int64_t square = 0;  // k² mod 2 n
-  for (size_t k = 0; k < turns.size(); ++k) {
-    turns[k] = turn_of(square, 2 * length);
-    around[k] = std::conj(turns[k]);
-    if (k > 0) around[around.size() - k] = around[k];
-    square = (square + 2 * static_cast<int64_t>(k) + 1) % (2 * length);
-  }
-  chirp->turns = on_device(turns, dtype, device);
-  const Array exact = on_device(around, DType::c128, device);
-  Array filter = Array::empty_on(exact.device(), DType::c128, exact.sizes());
-  const FourierRows rows{.in_length = chirp->padded, .out_length = chirp->padded,
-                         .factor = 1 / static_cast<double>(chirp->padded)};
-  transform_rows(device, DType::c128, chirp->padded, rows, address_of(exact), address_of(filter));
-  chirp->filter = filter;
-  if (dtype == DType::c64) {
-    chirp->filter = Array::empty_on(exact.device(), dtype, exact.sizes());
-    run_pointwise(convert_primitive(), {&filter, 1}, chirp->filter);
-  }
-  return chirp;
 }
 
 }  // namespace
@@ -178,8 +121,7 @@ std::complex<double> turn_of(int64_t k, int64_t n) {
   const int64_t quarter = 4 * k / n, rest = 4 * k - quarter * n;  // of a quarter circle: rest / n
   const bool is_reflected = 2 * rest > n;
   const int64_t part = is_reflected ? n - rest : rest;
-  const double angle =
-      std::numbers::pi / 2 * (static_cast<double>(part) / static_cast<double>(n));
+  const double angle = std::numbers::pi / 2 * (static_cast<double>(part) / static_cast<double>(n));
   double real = std::cos(angle), imag = std::sin(angle);
   if (is_reflected) std::swap(real, imag);
   switch (quarter) {
@@ -195,6 +137,12 @@ Array numbers_on(const CudaDevice& device, DType dtype, int64_t count) {
                          {count});
 }
 
+Array uploaded(std::span<const std::complex<double>> numbers, DType dtype,
+               const CudaDevice& device) {
+  return dtype == DType::c64 ? rounded_to<float>(numbers, device)
+                             : rounded_to<double>(numbers, device);
+}
+
 bool has_plan(int64_t length) {
   int64_t left = 1;
   (void)prime_factors(length, left);
@@ -204,16 +152,8 @@ bool has_plan(int64_t length) {
 std::shared_ptr<const FourierPlan> fourier_plan(const CudaDevice& device, DType dtype,
                                                 int64_t length) {
   static Immortal<RecentCache<FourierKey, const FourierPlan, HashOfFourierKey>> plans(kMostPlans);
-  return plans->find_or_make({device.index(), dtype, length}, [&](const FourierKey&) {
-    return make_plan(device, dtype, length);
-  });
-}
-
-std::shared_ptr<const Chirp> fourier_chirp(CudaDevice& device, DType dtype, int64_t length) {
-  static Immortal<RecentCache<FourierKey, const Chirp, HashOfFourierKey>> chirps(kMostChirps);
-  return chirps->find_or_make({device.index(), dtype, length}, [&](const FourierKey&) {
-    return make_chirp(device, dtype, length);
-  });
+  return plans->find_or_make({device.index(), dtype, length},
+                             [&](const FourierKey&) { return make_plan(device, dtype, length); });
 }
 
 }  // namespace plait::cuda

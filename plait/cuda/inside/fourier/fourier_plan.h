@@ -4,18 +4,37 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "plait/core/hash.h"
 #include "plait/cuda/inside/device/cuda_device.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait::cuda {
 
-// e^(-2πi k / n) for 0 ≤ k < n, of which each part is off by an ulp at most.
+// e^(-2πi k / n) for 0 ≤ k < n, of which each part is off by less than two ulp.
 std::complex<double> turn_of(int64_t k, int64_t n);
 
 // On the device; not initialised.
 Array numbers_on(const CudaDevice& device, DType dtype, int64_t count);
+// Rounded to c64, or in c128.
+Array uploaded(std::span<const std::complex<double>> numbers, DType dtype,
+               const CudaDevice& device);
+
+// Of what is kept for each device, dtype and length.
+struct FourierKey {
+  int device;
+  DType dtype;
+  int64_t length;
+  friend bool operator==(const FourierKey&, const FourierKey&) = default;
+};
+struct HashOfFourierKey {
+  size_t operator()(const FourierKey& key) const {
+    const auto kind = static_cast<uint64_t>(key.device) << 8 | static_cast<uint64_t>(key.dtype);
+    return hash_combine(kind, static_cast<uint64_t>(key.length));
+  }
+};
 
 // What a block transforms in a pass (FourierPass).
 struct FourierStage {
@@ -31,21 +50,12 @@ struct FourierPlan {
   int32_t shift = 0;
 };
 
-// Bluestein's algorithm: jk = (j² + k² - (k - j)²) / 2, so with w[k] = e^(-πi k² / n) the transform
-// is a convolution, X[k] = w[k] Σ (x[j] w[j]) / w[k - j], which transforms of the length `padded`
-// compute.
-struct Chirp {
-  int64_t padded = 1;
-  Array turns;   // w
-  Array filter;  // the transform of 1 / w, divided by `padded`
-};
-
-// True if the length has no prime factor above kMostRadix; the other lengths need a chirp.
+// True if the length has no prime factor above kMostRadix; the other lengths need a chirp
+// (fourier_chirp.h).
 bool has_plan(int64_t length);
 
 // Kept for some lengths. `dtype` is c64 or c128.
 std::shared_ptr<const FourierPlan> fourier_plan(const CudaDevice& device, DType dtype,
                                                 int64_t length);
-std::shared_ptr<const Chirp> fourier_chirp(CudaDevice& device, DType dtype, int64_t length);
 
 }  // namespace plait::cuda

@@ -9,10 +9,10 @@
 
 namespace plait::cuda {
 
-inline constexpr int kMostRadices = 12;           // of what a block transforms
-inline constexpr int32_t kMostRadix = 31;         // of prime factors
-inline constexpr int32_t kMostColumns = 64;       // that a block transforms together
-inline constexpr int kMostFourierThreads = 512;   // of a block
+inline constexpr int kMostRadices = 12;          // of what a block transforms
+inline constexpr int32_t kMostRadix = 31;        // of prime factors
+inline constexpr int32_t kMostColumns = 64;      // that a block transforms together
+inline constexpr int kMostFourierThreads = 512;  // of a block
 
 // How the first pass reads a row.
 enum class FourierInput : uint8_t {

@@ -75,8 +75,8 @@ std::string_view word_of(int64_t bytes) { return bytes == 16 ? "uint4" : unsigne
 Layout outer_layout(const Array& array, size_t dimensions) {
   const Layout& layout = array.layout();
   const size_t outer = array.rank() - dimensions;
-  return {Sizes(std::span(layout.sizes).first(outer)), Sizes(std::span(layout.strides).first(outer)),
-          0};
+  return {Sizes(std::span(layout.sizes).first(outer)),
+          Sizes(std::span(layout.strides).first(outer)), 0};
 }
 bool has_contiguous_planes(const Array& array, size_t dimensions) {
   int64_t stride = 1;
@@ -129,9 +129,8 @@ void check_indices(const KernelCall& call, const Array& index, int64_t whole) {
   Planes planes{.total = index.element_count(), .whole = whole};
   CudaDevice& device = device_of(call);
   static Immortal<KernelVariants> variants("check_planes");
-  const KernelFunction& function = variants->of(device, "check_planes", {0}, [] {
-    return fmt::format("{}{}{}", kIndexNotesText, kPlanes, kCheck);
-  });
+  const KernelFunction& function =
+      variants->of(device, "check_planes", {0}, [] { return check_planes_text(); });
   note(call, planes);
   launch(device, function, blocks_for(planes.total), kBlockThreads, 0, planes, address_of(index));
 }
@@ -146,12 +145,12 @@ Array scattered(const KernelCall& call, const Array& x, const Array& index, int6
     return Array(dtype, std::move(layout), array.buffer());
   };
   const DType dtype = x.dtype();
-  std::vector<Array> operands{Array::filled_on(call.device, dtype, {planes, whole},
-                                               Element::of(false)),
-                              matrix(dtype, x), matrix(DType::u64, index)};
+  std::vector<Array> operands{
+      Array::filled_on(call.device, dtype, {planes, whole}, Element::of(false)), matrix(dtype, x),
+      matrix(DType::u64, index)};
   const ir::Primitive& primitive = scatter_add_primitive();
-  const ir::Attributes attributes = ir::Attributes::of(
-      GatherAttributes{.axes = {1}, .batch = 1, .outside = Outside::ignored});
+  const ir::Attributes attributes =
+      ir::Attributes::of(GatherAttributes{.axes = {1}, .batch = 1, .outside = Outside::ignored});
   const std::vector<ArrayType> types{{dtype, {planes, whole}}};
   std::vector<Array> results(1);
   KernelCall add{primitive, operands, attributes, types, results, call.device};
@@ -161,6 +160,13 @@ Array scattered(const KernelCall& call, const Array& x, const Array& index, int6
 }
 
 }  // namespace
+
+std::string plane_take_text(int64_t element_bytes, bool narrow) {
+  return fmt::format("typedef {} Word;\ntypedef {} Number;\n{}{}{}", word_of(element_bytes),
+                     narrow ? "u32" : "u64", kIndexNotesText, kPlanes, kTake);
+}
+
+std::string check_planes_text() { return fmt::format("{}{}{}", kIndexNotesText, kPlanes, kCheck); }
 
 void run_plane_take(KernelCall& call, const void*) {
   move_operands(call);
@@ -172,11 +178,8 @@ void run_plane_take(KernelCall& call, const void*) {
   CudaDevice& device = device_of(call);
   static Immortal<KernelVariants> variants("plane_take");
   const KernelFunction& function =
-      variants->of(device, "plane_take", {x.element_size(), narrow}, [&] {
-        return fmt::format("typedef {} Word;\ntypedef {} Number;\n{}{}{}",
-                           word_of(x.element_size()), narrow ? "u32" : "u64", kIndexNotesText,
-                           kPlanes, kTake);
-      });
+      variants->of(device, "plane_take", {x.element_size(), narrow},
+                   [&] { return plane_take_text(x.element_size(), narrow); });
   note(call, planes);
   launch(device, function, blocks_for(planes.total), kBlockThreads, 0, planes, address_of(x),
          address_of(index), address_of(result));

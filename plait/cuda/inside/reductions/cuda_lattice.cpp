@@ -93,10 +93,8 @@ void run_lattice(KernelCall& call, const void* data) {
   static Immortal<KernelVariants> variants("lattices");
   const DType dtype = result.dtype();
   const KernelFunction& function =
-      variants->of(device, "walk", {is_logarithmic, dtype_number(dtype)}, [&] {
-        return fmt::format("typedef {} T;\n{}{}", name_of(dtype),
-                           is_logarithmic ? kLogSummed : kSummed, kWalk);
-      });
+      variants->of(device, "walk", {is_logarithmic, dtype_number(dtype)},
+                   [&] { return lattice_text(is_logarithmic, dtype); });
   const int64_t bytes = 2 * (states + 2) * 8;
   const bool is_shared = bytes <= function.most_shared_bytes();
   const int64_t blocks = is_shared ? blocks_for(lattices, 1).x : std::min(lattices, kMostWalks);
@@ -110,6 +108,11 @@ void run_lattice(KernelCall& call, const void* data) {
 }
 
 }  // namespace
+
+std::string lattice_text(bool is_logarithmic, DType dtype) {
+  return fmt::format("typedef {} T;\n{}{}", name_of(dtype), is_logarithmic ? kLogSummed : kSummed,
+                     kWalk);
+}
 
 void register_lattice_kernels() {
   static constexpr bool kLogarithmic = true;
