@@ -65,7 +65,7 @@ std::vector<Number> direct_sums(const Array& x, bool inverse) {
   return sums;
 }
 
-// The first half of each row; or the rows of which these are the first halves.
+// The first half of each row.
 std::vector<Number> first_halves(const std::vector<Number>& rows, size_t n) {
   std::vector<Number> halves;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -87,7 +87,7 @@ class CudaFourier : public BothDevices {
     const double ours = error_of(device, exact, x.dtype());
     EXPECT_LE(ours, 2 * error_of(host, exact, x.dtype()) + 2) << primitive.name << " " << name;
   }
-  // Compared with the CPU in higher precision, or for f64 in its own.
+  // As the CPU computes it in f64.
   void expect_like_host(const ir::Primitive& primitive, const Array& x,
                         const ir::Attributes& attributes, const std::string& name = {}) {
     const std::vector<Tensor> operand{Tensor(wide(x))};
@@ -121,7 +121,7 @@ TEST_F(CudaFourier, LengthsOfEveryRadix) {
 
 TEST_F(CudaFourier, LengthsWithLargePrimeFactors) {
   for (const DType dtype : {DType::c64, DType::c128}) {
-    for (const int64_t n : {37, 74, 101, 41 * 43, 1009}) {
+    for (const int64_t n : {37, 74, 101, 41 * 43}) {
       const Array x = cuda_test::numbers(dtype, {2, n}, static_cast<uint64_t>(n));
       expect_accurate(all_.fft, x, along(1, n % 2 == 0), direct_sums(x, n % 2 == 0),
                       fmt::format("{} {}", name_of(dtype), n));
@@ -210,10 +210,13 @@ TEST_F(CudaFourier, GradientsEqualTheHost) {
            sum(square(real(fft::fft(astype(x, DType::c64)))));
   };
   const Tensor x(cuda_test::numbers(DType::f32, {2, 9}));
-  const Tensor found = grad(loss)(to_device(x, there)), expected = grad(loss)(x);
-  EXPECT_EQ(found.device(), there);
-  EXPECT_TRUE(
-      allclose(to_device(found, Device()), expected, {.rtol = 1e-4, .atol = 1e-3}).item<bool>());
+  const Tensor expected = grad(loss)(x);
+  const auto jitted = jit(grad(loss));
+  for (const Tensor& found : {grad(loss)(to_device(x, there)), jitted(to_device(x, there))}) {
+    EXPECT_EQ(found.device(), there);
+    EXPECT_TRUE(
+        allclose(to_device(found, Device()), expected, {.rtol = 1e-4, .atol = 1e-3}).item<bool>());
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace plait::cuda {
 namespace {
 
-constexpr int64_t kBlockBytes = 16 << 10;  // of the numbers that a block transforms
+constexpr int64_t kBlockBytes = 16 << 10;  // numbers that a block transforms
 constexpr int64_t kSector = 32;            // bytes of memory that are fetched together
 
 class Passes {

@@ -118,7 +118,7 @@ std::shared_ptr<const FourierPlan> make_plan(const CudaDevice& device, DType dty
 
 // The angle is reduced to an eighth of a circle in integers, so that zeros and ones are exact.
 std::complex<double> turn_of(int64_t k, int64_t n) {
-  const int64_t quarter = 4 * k / n, rest = 4 * k - quarter * n;  // of a quarter circle: rest / n
+  const int64_t quarter = 4 * k / n, rest = 4 * k - quarter * n;  // angle: rest / n quarters
   const bool is_reflected = 2 * rest > n;
   const int64_t part = is_reflected ? n - rest : rest;
   const double angle = std::numbers::pi / 2 * (static_cast<double>(part) / static_cast<double>(n));

@@ -22,7 +22,7 @@ Array numbers_on(const CudaDevice& device, DType dtype, int64_t count);
 Array uploaded(std::span<const std::complex<double>> numbers, DType dtype,
                const CudaDevice& device);
 
-// Of what is kept for each device, dtype and length.
+// Identifies what is kept for a device, a dtype and a length.
 struct FourierKey {
   int device;
   DType dtype;
@@ -36,7 +36,7 @@ struct HashOfFourierKey {
   }
 };
 
-// What a block transforms in a pass (FourierPass).
+// The size that a block transforms in a pass (FourierPass).
 struct FourierStage {
   int32_t size = 1;
   std::vector<int32_t> radices;

@@ -9,10 +9,10 @@
 
 namespace plait::cuda {
 
-inline constexpr int kMostRadices = 12;          // of what a block transforms
-inline constexpr int32_t kMostRadix = 31;        // of prime factors
+inline constexpr int kMostRadices = 12;          // in a pass
+inline constexpr int32_t kMostRadix = 31;        // the greatest prime factor
 inline constexpr int32_t kMostColumns = 64;      // that a block transforms together
-inline constexpr int kMostFourierThreads = 512;  // of a block
+inline constexpr int kMostFourierThreads = 512;  // in a block
 
 // How the first pass reads a row.
 enum class FourierInput : uint8_t {
@@ -34,7 +34,7 @@ enum class FourierOutput : uint8_t {
 // multiplies element k by e^(-2πi p k / (size count)), and stores it at q + s (size p + k): all
 // rows are in natural order after the last pass.
 struct FourierPass {
-  int64_t columns = 0;  // of all rows
+  int64_t columns = 0;  // in all rows
   int64_t stride = 1, count = 1, before = 1, inner = 1;
   int64_t in_length = 1, out_length = 1;  // elements of a row in memory
   int64_t valid = 1;                      // elements that are read; the others are 0
