@@ -1,7 +1,6 @@
 #include "plait/cpu/inside/fourier/cpu_fft.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <vector>

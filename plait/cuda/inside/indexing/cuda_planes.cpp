@@ -71,13 +71,14 @@ check_planes(const __grid_constant__ Planes planes, const i64* __restrict__ inde
 
 std::string_view word_of(int64_t bytes) { return bytes == 16 ? "uint4" : unsigned_name(bytes); }
 
-// The dimensions before the plane; of the plane only whether its elements lie one after another.
+// The dimensions before the plane.
 Layout outer_layout(const Array& array, size_t dimensions) {
   const Layout& layout = array.layout();
   const size_t outer = array.rank() - dimensions;
   return {Sizes(std::span(layout.sizes).first(outer)),
           Sizes(std::span(layout.strides).first(outer)), 0};
 }
+// True if the elements of a plane lie one after another.
 bool has_contiguous_planes(const Array& array, size_t dimensions) {
   int64_t stride = 1;
   for (size_t i = array.rank(); i-- > array.rank() - dimensions;) {
@@ -135,7 +136,7 @@ void check_indices(const KernelCall& call, const Array& index, int64_t whole) {
   launch(device, function, blocks_for(planes.total), kBlockThreads, 0, planes, address_of(index));
 }
 
-// scatter_add to zeros drops what is out of range, which −1 is as a natural number.
+// By scatter_add to zeros, which drops what is out of range: −1 too, read as a natural number.
 Array scattered(const KernelCall& call, const Array& x, const Array& index, int64_t planes,
                 int64_t whole) {
   const auto matrix = [&](DType dtype, const Array& array) {
