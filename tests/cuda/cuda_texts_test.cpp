@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/cuda/inside/fourier/fourier_text.h"
 #include "plait/cuda/inside/indexing/cuda_gather.h"
 #include "plait/cuda/inside/indexing/cuda_nonzero.h"
+#include "plait/cuda/inside/indexing/cuda_planes.h"
 #include "plait/cuda/inside/indexing/scatter_text.h"
 #include "plait/cuda/inside/kernels/compile_text.h"
 #include "plait/cuda/inside/order/cuda_unique.h"
@@ -14,6 +16,7 @@
 #include "plait/cuda/inside/order/sort_text.h"
 #include "plait/cuda/inside/random/random_text.h"
 #include "plait/cuda/inside/reductions/cuda_arg_extreme.h"
+#include "plait/cuda/inside/reductions/cuda_lattice.h"
 #include "plait/cuda/inside/reductions/scan_text.h"
 #include "plait/cuda/inside/windows/convolution_text.h"
 #include "plait/cuda/inside/windows/window_text.h"
@@ -156,6 +159,24 @@ TEST_F(CudaKernelTexts, OfConvolutions) {
     }
   }
   expect_compiles("direct_output", direct_convolution_text(plane, DType::bf16), 80);
+}
+
+TEST_F(CudaKernelTexts, OfTransformsAndPlanes) {
+  expect_compiles("transform",
+                  fourier_text(DType::c64, FourierInput::complex, FourierOutput::complex, true));
+  expect_compiles("transform",
+                  fourier_text(DType::c64, FourierInput::half, FourierOutput::real, false));
+  expect_compiles("transform",
+                  fourier_text(DType::c128, FourierInput::real, FourierOutput::half, true));
+  expect_compiles("transform",
+                  fourier_text(DType::c128, FourierInput::complex, FourierOutput::complex, true),
+                  80);
+  for (const int64_t bytes : {1, 2, 4, 8, 16}) {
+    expect_compiles("plane_take", plane_take_text(bytes, bytes < 8));
+  }
+  expect_compiles("check_planes", check_planes_text());
+  expect_compiles("walk", lattice_text(false, DType::f32));
+  expect_compiles("walk", lattice_text(true, DType::f64));
 }
 
 }  // namespace

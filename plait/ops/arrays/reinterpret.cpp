@@ -12,6 +12,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait {
 namespace {
@@ -43,16 +44,22 @@ void infer_view_dtype(ir::Inference& in) {
   in.give(from.with_dtype(to).with_shape(shape));
 }
 
+// True if the first element is at a place of an element of the size, in memory and in the buffer.
+bool is_aligned(const Array& x, int64_t size) {
+  const auto address = reinterpret_cast<uintptr_t>(x.device_data());
+  return x.layout().offset * x.element_size() % size == 0 &&
+         address % static_cast<uintptr_t>(size) == 0;
+}
+
+// A view, or one copy, on any device.
 void view_dtype_now(KernelCall& call, const void*) {
   const auto [dtype, sizes] = call.types[0];
   Array x = call.operands[0].contiguous();
-  if (x.layout().offset * x.element_size() % size_of(dtype) != 0) x = x.copy();
+  if (!is_aligned(x, size_of(dtype))) x = x.copy();
   Layout layout = Layout::contiguous(sizes);
   layout.offset = x.layout().offset * x.element_size() / size_of(dtype);
   call.results[0] = Array(dtype, std::move(layout), x.buffer());
 }
-
-const ir::Primitive& view_dtype_primitive();
 
 struct ReinterpretTable {
   const ir::Primitive& view_dtype =
@@ -74,8 +81,6 @@ const ReinterpretTable& reinterpret_ops() {
   static const ReinterpretTable table;
   return table;
 }
-const ir::Primitive& view_dtype_primitive() { return reinterpret_ops().view_dtype; }
-
 bool are_numbers(const Shape& shape) {
   return std::ranges::all_of(shape, [](Dim size) { return size.is_number(); });
 }
@@ -132,6 +137,8 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
   const Call call("view_dtype", x);
   return apply(reinterpret_ops().view_dtype, {x}, ir::Attributes::of(ViewDtypeAttributes{dtype}));
 }
+
+const ir::Primitive& view_dtype_primitive() { return reinterpret_ops().view_dtype; }
 
 void register_view_dtype() { reinterpret_ops(); }
 

@@ -9,6 +9,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/indexing/gather.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {
@@ -69,7 +70,7 @@ std::optional<size_t> only_cut_axis(const UpdateSliceAttributes& a, const Array&
 
 // Writes each element once: those before the part, the part, those after it.
 Array joined_along(size_t axis, const Array& x, const Array& part, int64_t start) {
-  Array result = Array::empty(x.dtype(), x.sizes());
+  Array result = Array::empty_on(x.device(), x.dtype(), x.sizes());
   const auto along = static_cast<int64_t>(axis);
   const int64_t end = start + part.sizes()[axis];
   const auto copy = [&](const Array& from, int64_t first, int64_t last) {
@@ -85,6 +86,7 @@ Array joined_along(size_t axis, const Array& x, const Array& part, int64_t start
   return result;
 }
 
+// Copies, on any device.
 void update_slice_now(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<UpdateSliceAttributes>();
   const Array &x = call.operands[0], &part = call.operands[1];
@@ -173,6 +175,8 @@ Tensor update_slice_into(Tensor& x, const Tensor& part, std::span<const SliceRan
                           ir::Attributes::of(attributes));
   });
 }
+
+const ir::Primitive& update_slice_primitive() { return update_slice_ops().update_slice; }
 
 void register_update_slice() { update_slice_ops(); }
 

@@ -13,6 +13,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/apply.h"
 
@@ -184,9 +185,6 @@ std::vector<Tensor> batch_lattice(const ir::Attributes& attributes,
   return apply_all(primitive(), all_batched(operands, batched), attributes);
 }
 
-const ir::Primitive& recurrence_primitive();
-const ir::Primitive& logsumexp_primitive();
-
 struct LatticeTable {
   const ir::Primitive& recurrence =
       declare({.primitive = {.name = "lattice_recurrence",
@@ -198,7 +196,7 @@ struct LatticeTable {
                              .infer = infer_lattice},
                .rules = {.transposes = {{}, {}, {}, {kLatticeFroms, transpose_begun}},
                          .tangents = {kLatticeFroms | Reads::result(), tangents_of_recurrence},
-                         .batching = {batch_lattice<recurrence_primitive>}},
+                         .batching = {batch_lattice<lattice_recurrence_primitive>}},
                .evaluator = walk_now<Summed>});
   const ir::Primitive& logsumexp = declare(
       {.primitive = {.name = "lattice_logsumexp",
@@ -209,16 +207,13 @@ struct LatticeTable {
                      .takes = DTypeSet(DType::f32) | DType::f64,
                      .infer = infer_lattice},
        .rules = {.tangents = {kLatticeOperands | Reads::result(), tangents_of_logsumexp},
-                 .batching = {batch_lattice<logsumexp_primitive>}},
+                 .batching = {batch_lattice<lattice_logsumexp_primitive>}},
        .evaluator = walk_now<LogSummed>});
 };
 const LatticeTable& lattice_ops() {
   static const LatticeTable table;
   return table;
 }
-
-const ir::Primitive& recurrence_primitive() { return lattice_ops().recurrence; }
-const ir::Primitive& logsumexp_primitive() { return lattice_ops().logsumexp; }
 
 Tensor walked(const ir::Primitive& primitive, const Lattice& lattice, bool reverse) {
   return plait::apply(
@@ -235,6 +230,9 @@ Tensor lattice_recurrence(const Lattice& lattice, bool reverse) {
 Tensor lattice_logsumexp(const Lattice& lattice, bool reverse) {
   return walked(lattice_ops().logsumexp, lattice, reverse);
 }
+
+const ir::Primitive& lattice_recurrence_primitive() { return lattice_ops().recurrence; }
+const ir::Primitive& lattice_logsumexp_primitive() { return lattice_ops().logsumexp; }
 
 void register_lattice_ops() { lattice_ops(); }
 

@@ -28,6 +28,7 @@ const ir::Primitive& reshape_primitive();
 const ir::Primitive& permute_primitive();
 const ir::Primitive& concat_primitive();
 const ir::Primitive& iota_primitive();
+const ir::Primitive& view_dtype_primitive();
 const ir::Primitive& to_device_primitive();
 
 // ---- Products.
@@ -43,6 +44,7 @@ const ir::Primitive& scatter_add_primitive();
 const ir::Primitive& scatter_multiply_primitive();
 const ir::Primitive& scatter_minimum_primitive();
 const ir::Primitive& scatter_maximum_primitive();
+const ir::Primitive& update_slice_primitive();
 
 // ---- Reductions, scans and sorts.
 const ir::Primitive& reduce_sum_primitive();
@@ -78,6 +80,8 @@ const ir::Primitive& plane_put_primitive();
 const ir::Primitive& softmax_primitive();
 const ir::Primitive& log_softmax_primitive();
 const ir::Primitive& standardize_primitive();
+const ir::Primitive& lattice_recurrence_primitive();
+const ir::Primitive& lattice_logsumexp_primitive();
 
 // ---- Names of values.
 const ir::Primitive& checkpoint_name_primitive();

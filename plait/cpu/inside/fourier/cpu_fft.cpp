@@ -1,12 +1,10 @@
 #include "plait/cpu/inside/fourier/cpu_fft.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <vector>
 
-#include "plait/core/error.h"
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/fourier/fourier.h"
@@ -30,16 +28,6 @@ Array with_last_axis_at(const Array& x, int64_t axis) {
   std::iota(order.begin(), order.end(), 0);
   std::rotate(order.begin() + axis, order.end() - 1, order.end());
   return x.view(x.layout().permuted(order)).contiguous();
-}
-
-double factor_of(FftScale scale, int64_t length) {
-  const auto n = static_cast<double>(length);
-  switch (scale) {
-    case FftScale::none: return 1;
-    case FftScale::root: return 1 / std::sqrt(n);
-    case FftScale::length: return 1 / n;
-  }
-  return 1;
 }
 
 // Calls transform(in, out, count) for groups of contiguous rows of In and Out.
@@ -86,14 +74,9 @@ void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier
   call.results[0] = std::move(result);
 }
 
-// Returns whether there is anything to transform; if not, the result is complete. Also checks the
-// length, since the type rule checks only concrete ones.
+// Returns whether there is anything to transform; if not, the result is complete.
 bool has_rows(KernelCall& call, int64_t length) {
-  if (length < 1) {
-    throw ValueError("{}: a transform of {} numbers; the operand is {}{}", call.primitive.name,
-                     length, name_of(call.operands[0].dtype()),
-                     text_of_sizes(call.operands[0].sizes()));
-  }
+  expect_length(call, length);
   if (call.operands[0].element_count() > 0) return true;
   call.new_result(0);
   return false;

@@ -123,6 +123,11 @@ void IndexNotes::refuse_first() {
   if (operation.function.empty()) {
     throw IndexError("an index of an earlier gather or scatter is out of range");
   }
+  if (operation.plane >= 0) {
+    throw IndexError("{}: index {} is out of range for a plane of {} elements", operation.function,
+                     found.index, operation.plane)
+        .at(operation.location);
+  }
   const auto which = static_cast<size_t>(found.which);
   if (which >= operation.axes.size()) {
     throw IndexError("{}: an index is out of range for {}{}", operation.function,

@@ -23,6 +23,7 @@ struct CheckedOperation {
   Sizes sizes = {};
   std::vector<int64_t> axes = {};        // one for each array of indices
   std::vector<DType> index_dtypes = {};  // the same
+  int64_t plane = -1;                    // or the elements of the planes that indices count
   Location location = {};                // the user's line
 };
 

@@ -2,9 +2,12 @@
 
 #include <array>
 
+#include "plait/cuda/inside/elementwise/device_views.h"
 #include "plait/cuda/inside/elementwise/pointwise.h"
+#include "plait/cuda/inside/fourier/cuda_fft.h"
 #include "plait/cuda/inside/indexing/cuda_gather.h"
 #include "plait/cuda/inside/indexing/cuda_nonzero.h"
+#include "plait/cuda/inside/indexing/cuda_planes.h"
 #include "plait/cuda/inside/indexing/cuda_scatter.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/cuda/inside/order/cuda_sort.h"
@@ -12,6 +15,7 @@
 #include "plait/cuda/inside/products/register_products.h"
 #include "plait/cuda/inside/random/cuda_random.h"
 #include "plait/cuda/inside/reductions/cuda_arg_extreme.h"
+#include "plait/cuda/inside/reductions/cuda_lattice.h"
 #include "plait/cuda/inside/reductions/cuda_scan.h"
 #include "plait/cuda/inside/reductions/device_reduce.h"
 #include "plait/cuda/inside/reductions/row_operations.h"
@@ -67,6 +71,10 @@ void register_arranging() {
   register_for_cuda(gather_primitive(), run_gather);
   register_for_cuda(nonzero_primitive(), run_nonzero);
   register_scatter_kernels();
+  register_for_cuda(view_dtype_primitive(), run_by_views);
+  register_for_cuda(update_slice_primitive(), run_by_views);
+  register_for_cuda(plane_take_primitive(), run_plane_take);
+  register_for_cuda(plane_put_primitive(), run_plane_put);
   register_for_cuda(sort_primitive(), run_sort);
   register_for_cuda(topk_primitive(), run_topk);
   register_for_cuda(searchsorted_primitive(), run_search);
@@ -74,12 +82,13 @@ void register_arranging() {
   register_for_cuda(argmax_primitive(), run_argmax);
   register_for_cuda(argmin_primitive(), run_argmin);
   register_scan_kernels();
+  register_lattice_kernels();
 }
 
 }  // namespace
 
 void register_kernels() {
-  register_all();
+  register_all();  // so that all elementwise primitives are known
   register_elementwise();
   for (const auto& [primitive, how] : kReductions) {
     register_for_cuda(primitive(), run_reduction, &how);
@@ -91,6 +100,7 @@ void register_kernels() {
   register_arranging();
   register_random_kernels();
   register_window_kernels();
+  register_fft_kernels();
 }
 
 }  // namespace plait::cuda

@@ -1,6 +1,7 @@
 #include "plait/ops/inside/fft/fft_primitives.h"
 
 #include <array>
+#include <cmath>
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
@@ -100,6 +101,23 @@ using Lanes = std::vector<bool>;
 std::span<const std::string_view> enumerator_names(FftScale) {
   static constexpr std::array<std::string_view, 3> names{"none", "root", "length"};
   return names;
+}
+
+double factor_of(FftScale scale, int64_t length) {
+  const auto n = static_cast<double>(length);
+  switch (scale) {
+    case FftScale::none: return 1;
+    case FftScale::root: return 1 / std::sqrt(n);
+    case FftScale::length: return 1 / n;
+  }
+  return 1;
+}
+
+void expect_length(const KernelCall& call, int64_t length) {
+  if (length >= 1) return;
+  throw ValueError("{}: a transform of {} numbers; the operand is {}{}", call.primitive.name,
+                   length, name_of(call.operands[0].dtype()),
+                   text_of_sizes(call.operands[0].sizes()));
 }
 
 const FftPrimitives& fft_primitives() {
