@@ -85,13 +85,13 @@ double log_gamma(double x) {
 double digamma(double x) {
   if (std::isnan(x) || x == kInfinity) return x;
   if (x == 0) return std::copysign(kInfinity, -x);
-  if (x > 0) return static_cast<double>(digamma_of_positive(x));
+  if (x > 0) return static_cast<double>(shared::digamma_of_positive(x));
   // psi(x) = psi(1 - x) - pi / tan(pi x), and tan has period pi.
   const double whole = std::nearbyint(x);
   if (x == whole || std::isinf(x)) return kNan;
   constexpr long double kPi = std::numbers::pi_v<long double>;
   const long double angle = kPi * (static_cast<long double>(x) - whole);
-  return static_cast<double>(digamma_of_positive(1 - static_cast<long double>(x)) -
+  return static_cast<double>(shared::digamma_of_positive(1 - static_cast<long double>(x)) -
                              kPi / std::tan(angle));
 }
 
@@ -103,7 +103,7 @@ double polygamma(double n, double x) {
   if (x == -kInfinity) return kNan;
   if (x < 0 && x == std::floor(x)) return is_odd ? kInfinity : kNan;
   const long double sum = x > 0 ? hurwitz_zeta(n + 1, x) : zeta_below(n + 1, x);
-  const auto size = static_cast<double>(std::exp(log_gamma_of_one_and(n)) * sum);
+  const auto size = static_cast<double>(std::exp(shared::log_gamma_of_one_and(n)) * sum);
   return is_odd ? size : -size;
 }
 
