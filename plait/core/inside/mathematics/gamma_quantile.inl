@@ -9,14 +9,14 @@
 SHARED_TEXT(
 
 // A function of a and its derivative with respect to a.
-struct Slope {
+struct alignas(16) Slope {
   double value, slope;
 };
-SHARED Slope operator+(Slope x, Slope y) { return {x.value + y.value, x.slope + y.slope}; }
-SHARED Slope operator*(Slope x, Slope y) {
+SHARED_SMALL Slope operator+(Slope x, Slope y) { return {x.value + y.value, x.slope + y.slope}; }
+SHARED_SMALL Slope operator*(Slope x, Slope y) {
   return {x.value * y.value, x.slope * y.value + x.value * y.slope};
 }
-SHARED Slope operator/(Slope x, Slope y) {
+SHARED_SMALL Slope operator/(Slope x, Slope y) {
   const double ratio = x.value / y.value;
   return {ratio, (x.slope - ratio * y.slope) / y.value};
 }
@@ -57,7 +57,7 @@ SHARED double quantile_slope_by_fraction(double a, double log_x, double x) {
 }
 
 // The part of the exponent below that bends.
-SHARED double quantile_bend(double sign, double s) { return sign * s - log1p(sign * s); }
+SHARED_SMALL double quantile_bend(double sign, double s) { return sign * s - log1p(sign * s); }
 
 constexpr int kQuadraturePoints = 32;
 

@@ -8,12 +8,12 @@ SHARED Wide log_ratio_rest(Wide u, Wide ratio) {
 }
 
 // The shapes, x and 1 − x.
-struct Beta {
+struct alignas(16) Beta {
   Wide a, b, x, y;
 
-  SHARED bool are_large() const { return a >= kStirling && b >= kStirling; }
+  SHARED_SMALL bool are_large() const { return a >= kStirling && b >= kStirling; }
   // The distance of x from a / (a + b), where x^a y^b is greatest, times a + b.
-  SHARED Wide excess() const { return x * b - y * a; }
+  SHARED_SMALL Wide excess() const { return x * b - y * a; }
   // The logarithm of x^a y^b divided by its maximum.
   SHARED Wide log_power() const {
     return a * log_ratio_rest(excess() / a, x * (a + b) / a) +
@@ -23,17 +23,14 @@ struct Beta {
   SHARED Wide root() const { return sqrt(a / (a + b) * b / (2 * kPi)); }
   SHARED Wide log_x() const { return x > LITERAL(0.5) ? log1p(-y) : log(x); }
   SHARED Wide log_y() const { return y > LITERAL(0.5) ? log1p(-x) : log(y); }
-  // x^a y^b / B(a, b).
-  SHARED Wide front() const {
-    if (are_large()) {
-      return exp(log_power() + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b)) * root();
-    }
-    return exp(a * log_x() + b * log_y() - log_beta_of_positive(a, b));
-  }
-  // front() / divisor, also where both are too small for a double.
+  // x^a y^b / B(a, b) / divisor, also where both are too small for a double.
   SHARED Wide front_over(Wide divisor) const {
-    if (are_large() || !(divisor < LITERAL(1e-250))) return front() / divisor;
-    return exp(a * log_x() + b * log_y() - log_beta_of_positive(a, b) - log(divisor));
+    const Wide factor = are_large() ? root() : Wide(1);
+    const Wide power =
+        are_large() ? log_power() + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b)
+                    : a * log_x() + b * log_y() - log_beta_of_positive(a, b);
+    if (power < -600) return exp(power + log(factor) - log(divisor));
+    return exp(power) * factor / divisor;
   }
 };
 
@@ -55,7 +52,7 @@ SHARED Wide beta_share_of_large(const Beta& beta) {
 // Continued fraction 1 / (1 + d_1 / (1 + d_2 / (1 + …))) for x below (a + 1) / (a + b + 2), with
 // Lentz's method: I_x(a, b) is that times front / a.
 template <class T>
-SHARED T beta_fraction(const T& a, const T& b, Wide x) {
+SHARED T beta_fraction(T a, T b, Wide x) {
   const T one = T(Wide(1));
   T upper = one;
   T lower = T(Wide(0));
@@ -79,9 +76,9 @@ SHARED T beta_fraction(const T& a, const T& b, Wide x) {
 
 // Where the continued fraction takes tens of thousands of steps.
 constexpr double kHugeShape = 1e9;
-SHARED bool are_huge(double a, double b) { return a > kHugeShape && b > kHugeShape; }
+SHARED_SMALL bool are_huge(double a, double b) { return a > kHugeShape && b > kHugeShape; }
 
-SHARED bool is_low(const Beta& beta) { return beta.x < (beta.a + 1) / (beta.a + beta.b + 2); }
+SHARED_SMALL bool is_low(const Beta& beta) { return beta.x < (beta.a + 1) / (beta.a + beta.b + 2); }
 
 // ∂I/∂a. The sums do not cancel: no term is much larger than the result.
 SHARED Wide beta_share_by_first(const Beta& beta) {
@@ -102,7 +99,7 @@ SHARED Wide beta_share_by_first_of_large(const Beta& beta) {
   const Wide sum = beta.a + beta.b;
   const Wide from_mean = beta.excess() / sum;
   const Wide move = beta.b / sum / sum + from_mean * (1 / a - 3 / sum) / 2;
-  return -beta.front() / (beta.x * beta.y) * move;
+  return -beta.front_over(beta.x * beta.y) * move;
 }
 
 SHARED double beta_share_by_first(double a, double b, const Beta& beta) {

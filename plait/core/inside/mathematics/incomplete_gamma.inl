@@ -6,7 +6,7 @@ SHARED_TEXT(
 
 // Power series Σ x^n / ((a + 1) … (a + n)): P is that times gamma_front.
 template <class T>
-SHARED T gamma_series(const T& a, Wide x) {
+SHARED T gamma_series(T a, Wide x) {
   T term = T(Wide(1));
   T sum = T(Wide(1));
   for (int n = 1; matters(term, sum); ++n) {
@@ -19,7 +19,7 @@ SHARED T gamma_series(const T& a, Wide x) {
 // Continued fraction 1 / (x + 1 − a − 1 (1 − a) / (x + 3 − a − 2 (2 − a) / (x + 5 − a − …))) for x
 // > a, with Lentz's method: Q is that times a times gamma_front.
 template <class T>
-SHARED T gamma_fraction(const T& a, Wide x) {
+SHARED T gamma_fraction(T a, Wide x) {
   const T one = T(Wide(1));
   T upper = T(x + 1) - a;
   T lower = T(Wide(0));
@@ -51,7 +51,7 @@ SHARED Wide gamma_front(Wide a, Wide x) {
 constexpr int kTemmeOrders = 9;
 constexpr int kTemmeTerms = 24;
 
-struct Temme {
+struct alignas(16) Temme {
   Wide root = 0;   // η √(a/2)
   Wide eta = 0;    // η
   Wide front = 0;  // e^(−a η²/2) / √(2 π a)
@@ -76,15 +76,15 @@ struct Temme {
   }
 };
 
-SHARED bool suits_temme(double a, double x) { return a > 64 && x > 0.6 * a && x < 1.6 * a; }
+SHARED_SMALL bool suits_temme(double a, double x) { return a > 64 && x > 0.6 * a && x < 1.6 * a; }
 
 // ---- P and Q.
 
-struct GammaShares {
+struct alignas(16) GammaShares {
   Wide below, above;
 };
-SHARED GammaShares shares_from_below(Wide below) { return {below, 1 - below}; }
-SHARED GammaShares shares_from_above(Wide above) { return {1 - above, above}; }
+SHARED_SMALL GammaShares shares_from_below(Wide below) { return {below, 1 - below}; }
+SHARED_SMALL GammaShares shares_from_above(Wide above) { return {1 - above, above}; }
 
 // For x < 1.5, where Q is small only if a is: Q = 1 − x^a / Γ(1 + a) − a x^a / Γ(1 + a) Σ (−x)^n /
 // ((a + n) n!).
@@ -119,14 +119,15 @@ SHARED GammaShares gamma_shares(double a, double x) {
   return shares_from_above(wide * gamma_front(wide, x) * gamma_fraction(wide, x));
 }
 
-// x^(a−1) e^−x / Γ(a) for finite a, x > 0.
-SHARED Wide finite_gamma_density(double a, double x) {
+// factor · x^(a−1) e^−x / Γ(a) for finite a, x > 0.
+SHARED Wide finite_gamma_density(double a, double x, Wide factor) {
   const Wide wide = x;
-  // Where gamma_front may be too small for a double.
-  if (x < 1e-250 && a < kStirling) {
-    return a * exp((Wide(a) - 1) * log(wide) - wide - log_gamma_of_one_and(a));
+  const Wide power = a * log(wide);
+  // Where gamma_front or a times it may be too small for a double.
+  if (power - wide < -600 || a < 1e-100) {
+    return factor * a * exp(power - wide - log_gamma_of_one_and(a) - log(wide));
   }
-  return a * gamma_front(a, wide) / wide;
+  return factor * (a * gamma_front(a, wide) / wide);
 }
 
 // −(∂P/∂a) / density for finite a, x > 0. The sums do not cancel: no term is much larger than the
@@ -157,7 +158,7 @@ SHARED double gamma_density(double a, double x) {
   if (!(a >= 0 && x >= 0) || (is_infinite(a) && is_infinite(x))) return kNan;
   if (x == 0) return a < 1 ? kInfinity : a == 1 ? 1 : 0;
   if (a == 0 || is_infinite(a) || is_infinite(x)) return 0;
-  return to_double(finite_gamma_density(a, x));
+  return to_double(finite_gamma_density(a, x, 1));
 }
 
 SHARED double gamma_quantile_da(double a, double x) {
@@ -169,7 +170,7 @@ SHARED double gamma_quantile_da(double a, double x) {
 SHARED double gamma_p_da(double a, double x) {
   if (!(a > 0 && x >= 0) || is_infinite(a)) return kNan;
   if (x == 0 || is_infinite(x)) return 0;
-  return to_double(-finite_gamma_quantile_da(a, x) * finite_gamma_density(a, x));
+  return to_double(finite_gamma_density(a, x, -finite_gamma_quantile_da(a, x)));
 }
 
 )

@@ -11,8 +11,9 @@
 #include <limits>
 #include <numbers>
 
-// Before each function.
+// Before each function, and before those of a few operations.
 #define SHARED inline
+#define SHARED_SMALL inline
 // A constant with all digits of Wide or, there, of a double.
 #define LITERAL(number) number##L
 

@@ -11,6 +11,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/cuda/inside/kernels/special_text.h"
 #include "plait/ops/inside/primitives.h"
 
 namespace plait::cuda {
@@ -96,8 +97,10 @@ constexpr std::string_view kFunctionsOfFloats[] = {
 Operation operation_of(std::string_view name) {
   const auto found = operations().find(name);
   if (found != operations().end()) return found->second;
-  return {std::ranges::find(kFunctionsOfFloats, name) != std::end(kFunctionsOfFloats) ? kFloats : 0,
-          true};
+  const bool is_function = std::ranges::find(kFunctionsOfFloats, name) !=
+                               std::end(kFunctionsOfFloats) ||
+                           has_special_text(name);
+  return {is_function ? kFloats : 0, true};
 }
 
 unsigned kind_bit(DType dtype) {

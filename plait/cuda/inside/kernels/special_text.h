@@ -1,0 +1,23 @@
+// Special functions that few kernels use, as CUDA C++: the mathematics that the library itself
+// compiles (core/inside/mathematics/*.inl), with the names of shared_names.h. Their texts are long,
+// so that only kernels which use them get them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace plait::cuda {
+
+// True for the primitives whose functions the text below has, in namespace `op`.
+bool has_special_text(std::string_view primitive);
+
+// The functions of these primitives. In f64 they are computed with pairs of doubles if `in_pairs`;
+// that is not needed for narrower results.
+std::string special_text(std::span<const std::string_view> primitives, bool in_pairs);
+
+// namespace `shared` with digamma_of_positive and its like in doubles, and log_poisson and
+// log_binomial (count_probabilities.inl).
+std::string count_probabilities_text();
+
+}  // namespace plait::cuda
