@@ -36,13 +36,15 @@ SHARED T gamma_fraction(T a, Wide x) {
   }
 }
 
-// x^a e^−x / Γ(a + 1).
-SHARED Wide gamma_front(Wide a, Wide x) {
-  if (a < kStirling) return exp(a * log(x) - x - log_gamma_of_one_and(a));
+// x^a e^−x / Γ(a + 1) is the exponential of this, divided by gamma_root.
+SHARED Wide gamma_log_front(Wide a, Wide x) {
+  if (a < kStirling) return a * log(x) - x - log_gamma_of_one_and(a);
   const Wide u = (x - a) / a;
   const Wide rest = u < LITERAL(-0.5) ? log(x / a) - u : log1p_rest(u);
-  return exp(a * rest - stirling_rest(a)) / sqrt(2 * kPi * a);
+  return a * rest - stirling_rest(a);
 }
+SHARED Wide gamma_root(Wide a) { return a < kStirling ? Wide(1) : sqrt(2 * kPi * a); }
+SHARED Wide gamma_front(Wide a, Wide x) { return exp(gamma_log_front(a, x)) / gamma_root(a); }
 
 // ---- Temme's expansion: with η²/2 = x/a − 1 − log(x/a), Q is ½ erfc(η √(a/2)) + e^(−a η²/2) / √(2
 // π a) Σ C_k(η) / a^k. C_0 = 1/μ − 1/η, C_k = C'_(k−1) / η + γ_k / μ, where μ = x/a − 1 and γ_k
@@ -122,12 +124,12 @@ SHARED GammaShares gamma_shares(double a, double x) {
 // factor · x^(a−1) e^−x / Γ(a) for finite a, x > 0.
 SHARED Wide finite_gamma_density(double a, double x, Wide factor) {
   const Wide wide = x;
-  const Wide power = a * log(wide);
-  // Where gamma_front or a times it may be too small for a double.
-  if (power - wide < -600 || a < 1e-100) {
-    return factor * a * exp(power - wide - log_gamma_of_one_and(a) - log(wide));
+  const Wide log_front = gamma_log_front(a, wide);
+  // Parts may be too small for a double.
+  if (log_front < -600 || a < 1e-20) {
+    return factor * a * exp(log_front - log(wide)) / gamma_root(a);
   }
-  return factor * (a * gamma_front(a, wide) / wide);
+  return factor * (a * (exp(log_front) / gamma_root(a)) / wide);
 }
 
 // −(∂P/∂a) / density for finite a, x > 0. The sums do not cancel: no term is much larger than the

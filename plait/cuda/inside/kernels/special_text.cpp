@@ -123,6 +123,7 @@ struct SpecialFunction {
   std::string_view primitive, function;
   int operands;
   unsigned parts;
+  bool cancels = false;
 };
 
 constexpr SpecialFunction kFunctions[] = {
@@ -132,9 +133,9 @@ constexpr SpecialFunction kFunctions[] = {
     {"gammainc_grad_a", "gamma_p_da", 2, kDualPart | kGammaPart},
     {"gamma_density", "gamma_density", 2, kDualPart | kGammaPart},
     {"random_gamma_grad", "gamma_quantile_da", 2, kDualPart | kGammaPart},
-    {"betainc", "betainc_value", 3, kDualPart | kBetaPart},
-    {"betainc_grad_a", "betainc_da", 3, kDualPart | kBetaPart},
-    {"betainc_grad_b", "betainc_db", 3, kDualPart | kBetaPart},
+    {"betainc", "betainc_value", 3, kDualPart | kBetaPart, true},
+    {"betainc_grad_a", "betainc_da", 3, kDualPart | kBetaPart, true},
+    {"betainc_grad_b", "betainc_db", 3, kDualPart | kBetaPart, true},
     {"beta_density", "beta_density", 3, kDualPart | kBetaPart},
     {"random_gamma_slope", "log_gamma_quantile_da", 2, kQuantilePart},
 };
@@ -158,13 +159,15 @@ std::string operation_of_text(const SpecialFunction& function) {
 
 bool has_special_text(std::string_view primitive) { return find_function(primitive) != nullptr; }
 
-std::string special_text(std::span<const std::string_view> primitives, bool in_pairs) {
+std::string special_text(std::span<const std::string_view> primitives, bool has_double) {
   std::string operations;
   unsigned parts = 0;
+  bool in_pairs = has_double;
   for (const SpecialFunction& function : kFunctions) {
     if (std::ranges::find(primitives, function.primitive) == primitives.end()) continue;
     operations += operation_of_text(function);
     parts |= function.parts;
+    in_pairs = in_pairs || function.cancels;
   }
   return fmt::format("{}{}{}namespace op {{\n{}}}  // namespace op\n", parts_text(in_pairs),
                      needed_text(parts), kEndOfNames, operations);

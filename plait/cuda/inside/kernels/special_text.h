@@ -12,9 +12,9 @@ namespace plait::cuda {
 // True for the primitives whose functions the text below has, in namespace `op`.
 bool has_special_text(std::string_view primitive);
 
-// The functions of these primitives. In f64 they are computed with pairs of doubles if `in_pairs`;
-// that is not needed for narrower results.
-std::string special_text(std::span<const std::string_view> primitives, bool in_pairs);
+// The functions of these primitives. They are computed with pairs of doubles for results in f64, or
+// if differences of shares are taken, which would cancel in doubles.
+std::string special_text(std::span<const std::string_view> primitives, bool has_double);
 
 // namespace `shared` with digamma_of_positive and its like in doubles, and log_poisson and
 // log_binomial (count_probabilities.inl).

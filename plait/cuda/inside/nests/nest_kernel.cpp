@@ -82,14 +82,14 @@ namespace {
 // The functions of a nest that the prelude lacks; messages count lines behind them.
 std::string needed_text(const Nest& nest, const std::string& name) {
   std::vector<std::string_view> primitives;
-  bool in_pairs = false;
+  bool has_double = false;
   for (const NestValue& value : nest.values) {
     if (value.kind != NestValue::Kind::compute || !has_special_text(value.primitive->name)) continue;
     primitives.push_back(value.primitive->name);
-    in_pairs = in_pairs || value.dtype == DType::f64;
+    has_double = has_double || value.dtype == DType::f64;
   }
   if (primitives.empty()) return {};
-  return fmt::format("{}#line 1 \"{}\"\n", special_text(primitives, in_pairs), name);
+  return fmt::format("{}#line 1 \"{}\"\n", special_text(primitives, has_double), name);
 }
 
 }  // namespace
