@@ -1,16 +1,19 @@
 // Functions built from the gamma function on the device: the mathematics of the CPU, with pairs of
-// doubles in place of long double.
+// doubles in place of long double. PLAIT_TEST_ALL=1 tries all dtypes for each function.
 #include <cmath>
+#include <cstdlib>
 #include <limits>
-
-#include <fmt/format.h>
+#include <string>
 
 #include "plait/ops/register_all.h"
+#include "plait/plait.h"
 
 #include "tests/cuda/both_devices.h"
 
 namespace plait::cuda_special_test {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class CudaSpecial : public BothDevices {
  protected:
@@ -27,46 +30,159 @@ const ir::Primitive& named(std::string_view name) {
   throw std::out_of_range(std::string(name));
 }
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-uint64_t st = 99;
-double u() { st=st*6364136223846793005u+1442695040888963407u; return (double)(st>>11)*0x1p-53; }
-double lg(double lo,double hi){ return std::pow(10.0, lo+(hi-lo)*u()); }
-double unit(){ double t=u(); return t<0.3? lg(-300,0): t<0.6? u() : t<0.8 ? 1-lg(-15,0): std::nearbyint(8*u())/8; }
-double shape(){ double t=u(); static const double sp[]={0,1,2,0.5,INFINITY,NAN,-1,16,64}; return t<0.05? sp[(int)(u()*9)] : t<0.4? lg(-3,2): t<0.8? lg(0,5) : t<0.9? lg(-200,0): lg(5,12); }
-
-TEST_F(CudaSpecial, Probe) {
-  const int64_t n = 3000;
-  for (const DType dtype : {DType::f64, DType::f32}) {
-  Array A = Array::empty(DType::f64, {n}), B = Array::empty(DType::f64, {n}), X= Array::empty(DType::f64, {n}), G= Array::empty(DType::f64, {n}), L= Array::empty(DType::f64, {n});
-  const auto at = [](Array& a, int64_t i) -> double& { return reinterpret_cast<double*>(a.writable_data())[i]; };
-  for (int64_t i = 0; i < n; ++i) {
-    double a=shape(), b=shape(), x=unit(), r=u();
-    a = a > 1e7 ? lg(0, 5) : a; b = b > 1e7 ? lg(0, 5) : b;
-    double g = r<0.5? a*(0.3+1.5*u()) : shape();
-    double m=r<0.5? a/(a+b)*(0.9+0.2*u()) : x; if(!(m<=1)) m=x;
-    at(A,i)=a; at(B,i)=b; at(X,i)=m; at(G,i)=g; at(L,i)=std::log(g);
+// Reproducible numbers.
+class Numbers {
+ public:
+  double unit() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state_ >> 11) * 0x1p-53;
   }
-  for (Array* each : {&A,&B,&X,&G,&L}) *each = each->converted(dtype);
-  const Array wa = A.converted(DType::f64), wb = B.converted(DType::f64), wx = X.converted(DType::f64), wg = G.converted(DType::f64);
-  for (const char* name : {"betaln","gammainc","gammaincc","gammainc_grad_a","gamma_density","random_gamma_grad","random_gamma_slope","betainc","betainc_grad_a","betainc_grad_b","beta_density"}) {
-    const ir::Primitive& p = named(name);
-    const bool gamma = std::string(name).find("gamma") != std::string::npos;
-    std::vector<Array> ops = std::string(name)=="random_gamma_slope" ? std::vector<Array>{A,L} : gamma ? std::vector<Array>{A,G} : std::string(name)=="betaln" ? std::vector<Array>{A,B} : std::vector<Array>{A,B,X};
-    const Results r = run(p, ops, {});
-    const Array h = r.host[0].converted(DType::f64), d = r.device[0].converted(DType::f64);
-    const auto* hp = reinterpret_cast<const double*>(h.data()); const auto* dp = reinterpret_cast<const double*>(d.data());
-    double worst = 0; int64_t where = -1; int over=0;
-    for (int64_t i = 0; i < n; ++i) {
-      if (hp[i]==dp[i] || (std::isnan(hp[i])&&std::isnan(dp[i]))) continue;
-      double ulp = std::abs(hp[i]-dp[i]) / (std::max(std::abs(hp[i]), float_limits(dtype).smallest_normal) * float_limits(dtype).epsilon);
-      if (!(ulp < 1e30)) ulp = 1e30;
-      if (ulp > 2.1) ++over;
-      if (ulp > worst) { worst = ulp; where = i; }
+  // Evenly in the logarithm.
+  double between(double low, double high) { return low * std::pow(high / low, unit()); }
+  // A shape that is special, small, of medium size or large.
+  double shape(double least) {
+    static constexpr double kSpecial[] = {0,  -0., 1,  2,    0.5,       kInfinity,
+                                          -1, 16,  64, kNan, -kInfinity};
+    const double kind = unit();
+    if (kind < 0.06) return kSpecial[static_cast<size_t>(unit() * std::size(kSpecial))];
+    if (kind < 0.4) return between(1e-2, 1e2);
+    if (kind < 0.75) return between(1, 1e5);
+    return kind < 0.9 ? between(least, 1) : between(1e5, 1e8);
+  }
+  double share() {
+    const double kind = unit();
+    if (kind < 0.3) return between(1e-300, 1);
+    if (kind < 0.6) return unit();
+    return kind < 0.8 ? 1 - between(1e-15, 1) : std::nearbyint(10 * unit() - 1) / 8;
+  }
+
+ private:
+  static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  uint64_t state_ = 99;
+};
+
+double& at(Array& array, int64_t i) {
+  return array.writable_elements<double>()[static_cast<size_t>(i)];
+}
+
+// a and x: also x near a, where half of the probability is on each side.
+std::vector<Array> gamma_operands(int64_t count, DType dtype, bool in_logarithm) {
+  Numbers numbers;
+  Array a = Array::empty(DType::f64, {count}), x = Array::empty(DType::f64, {count});
+  for (int64_t i = 0; i < count; ++i) {
+    at(a, i) = numbers.shape(1e-300);
+    at(x, i) = i % 2 == 0 ? at(a, i) * (0.3 + 1.5 * numbers.unit()) : numbers.shape(1e-300);
+    if (in_logarithm) at(x, i) = std::log(at(x, i));
+  }
+  return {a.converted(dtype), x.converted(dtype)};
+}
+
+// a, b and x: also x near the mean a / (a + b).
+std::vector<Array> beta_operands(int64_t count, DType dtype, double least) {
+  Numbers numbers;
+  Array a = Array::empty(DType::f64, {count}), b = Array::empty(DType::f64, {count}),
+        x = Array::empty(DType::f64, {count});
+  for (int64_t i = 0; i < count; ++i) {
+    at(a, i) = numbers.shape(least);
+    at(b, i) = numbers.shape(least);
+    const double near = at(a, i) / (at(a, i) + at(b, i)) * (0.9 + 0.2 * numbers.unit());
+    at(x, i) = i % 2 == 0 && near <= 1 ? near : numbers.share();
+  }
+  return {a.converted(dtype), b.converted(dtype), x.converted(dtype)};
+}
+
+bool is_derivative(std::string_view name) { return name.starts_with("betainc_grad"); }
+
+std::vector<Array> operands_of(std::string_view name, int64_t count, DType dtype) {
+  if (name == "betaln") {
+    std::vector<Array> all = beta_operands(count, dtype, 1e-300);
+    all.pop_back();
+    return all;
+  }
+  // From smaller shapes on, differences of numbers near 1 leave few digits, on the CPU too.
+  if (name.starts_with("betainc"))
+    return beta_operands(count, dtype, is_derivative(name) ? 1e-2 : 1e-3);
+  if (name.starts_with("beta")) return beta_operands(count, dtype, 1e-300);
+  return gamma_operands(count, dtype, name == "random_gamma_slope");
+}
+
+constexpr std::string_view kNames[] = {
+    "betaln",         "gammainc",       "gammaincc",         "gammainc_grad_a",
+    "gamma_density",  "betainc",        "random_gamma_grad", "random_gamma_slope",
+    "betainc_grad_a", "betainc_grad_b", "beta_density"};
+
+// In units in the last place; rounded twice, a narrow result may differ by one.
+double tolerance_of(std::string_view name, DType dtype) {
+  if (dtype != DType::f64) return 1;
+  return is_derivative(name) ? 64 : 4;
+}
+
+TEST_F(CudaSpecial, WideRangesInDoubles) {
+  for (const std::string_view name : kNames) {
+    expect_near(named(name), operands_of(name, 1500, DType::f64), {},
+                tolerance_of(name, DType::f64), std::string(name));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(CudaSpecial, NarrowFloats) {
+  const bool tries_all = std::getenv("PLAIT_TEST_ALL") != nullptr;
+  constexpr DType kNarrow[] = {DType::f32, DType::f16, DType::bf16};
+  size_t number = 0;
+  for (const std::string_view name : kNames) {
+    ++number;
+    for (const DType dtype : kNarrow) {
+      if (!tries_all && (number % 3 != 0 || dtype != kNarrow[number / 3 % 3])) continue;
+      expect_near(named(name), operands_of(name, 1500, dtype), {}, tolerance_of(name, dtype),
+                  std::string(name));
+      if (HasFailure()) return;
     }
-    fmt::print("{} {} worst {:.3g} over2 {}", name, name_of(dtype), worst, over);
-    if (where >= 0) fmt::print(" at a={:.17g} b={:.17g} x={:.17g} g={:.17g}: {} expected {}", at(const_cast<Array&>(wa),where), at(const_cast<Array&>(wb),where), at(const_cast<Array&>(wx),where), at(const_cast<Array&>(wg),where), dp[where], hp[where]);
-    fmt::print("\n"); std::fflush(stdout);
-  }}
+  }
+}
+
+TEST_F(CudaSpecial, LayoutsAndSizes) {
+  const ir::Primitive& gammainc = named("gammainc");
+  std::vector<Array> whole = gamma_operands(60, DType::f32, false);
+  const Array a = whole[0].reshaped({6, 10}), x = whole[1].reshaped({10, 6});
+  expect_near(gammainc, {a, permuted(x, {1, 0})}, {}, 1, "transposed");
+  expect_near(gammainc, {stepped(whole[0], 0, 2), stepped(whole[1], 0, 2)}, {}, 1, "stepped");
+  const Array row = x.reshaped({60}).view(Layout::contiguous({10}));
+  expect_near(gammainc, {a, row.view(row.layout().broadcast_to(std::vector<int64_t>{6, 10}))}, {},
+              1, "broadcast");
+  for (const Sizes& sizes : {Sizes{}, Sizes{1}, Sizes{0}, Sizes{3, 0}}) {
+    const Array some = Array::filled(DType::f32, sizes, Element::of(2.5));
+    expect_near(gammainc, {some, some}, {}, 1, "sizes");
+  }
+}
+
+// Each function's rules use others, which are on the device too.
+TEST_F(CudaSpecial, Gradients) {
+  Array a = Array::empty(DType::f64, {40}), b = a.copy(), x = a.copy();
+  Numbers numbers;
+  for (int64_t i = 0; i < 40; ++i) {
+    at(a, i) = numbers.between(0.1, 100);
+    at(b, i) = numbers.between(0.1, 100);
+    at(x, i) = numbers.unit();
+  }
+  const auto expect_gradient = [&](const Array& by, const std::string& name, const auto& function) {
+    const Array there_first = by.on(there);
+    const Array expected =
+        grad([&](const Tensor& p) { return sum(function(p, Device())); })(Tensor(by)).array();
+    const Array actual =
+        grad([&](const Tensor& p) { return sum(function(p, there)); })(Tensor(there_first)).array();
+    EXPECT_EQ(actual.device(), there) << name;
+    cuda_test::expect_close(actual, expected, 256, name);
+  };
+  const auto on = [](const Array& array, Device device) { return Tensor(array.on(device)); };
+  expect_gradient(a, "betaln", [&](const Tensor& p, Device d) { return betaln(p, on(b, d)); });
+  expect_gradient(a, "gammainc by a",
+                  [&](const Tensor& p, Device d) { return gammainc(p, on(b, d)); });
+  expect_gradient(b, "gammaincc by x",
+                  [&](const Tensor& p, Device d) { return gammaincc(on(a, d), p); });
+  expect_gradient(x, "betainc by x",
+                  [&](const Tensor& p, Device d) { return betainc(on(a, d), on(b, d), p); });
+  expect_gradient(b, "betainc by b",
+                  [&](const Tensor& p, Device d) { return betainc(on(a, d), p, on(x, d)); });
 }
 
 }  // namespace

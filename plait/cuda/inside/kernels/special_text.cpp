@@ -42,7 +42,7 @@ namespace shared {
 #define kInfinity double_of(0x7ff0000000000000ull)
 #define kNan double_of(0x7ff8000000000000ull)
 using ::abs; using ::copysign; using ::cos; using ::erfc; using ::exp; using ::expm1; using ::floor;
-using ::log; using ::log1p; using ::sin; using ::sqrt;
+using ::log; using ::log1p; using ::rint; using ::sin; using ::sqrt;
 INLINE bool is_nan(double x) { return x != x; }
 INLINE bool is_infinite(double x) { return x == x && x - x != 0; }
 INLINE double log_gamma(double x) { return ::lgamma(x); }
@@ -173,10 +173,16 @@ std::string special_text(std::span<const std::string_view> primitives, bool has_
                      needed_text(parts), kEndOfNames, operations);
 }
 
-std::string count_probabilities_text() {
-  return fmt::format("{}{}{}{}\n{}", kNames, kDoubles,
-                     table_text("stirling_of_few", special::stirling_of_few()),
-                     kCountProbabilities, kEndOfNames);
+std::string_view begin_shared_text() {
+  static const std::string text = fmt::format("{}{}", kNames, kDoubles);
+  return text;
+}
+std::string_view end_shared_text() { return kEndOfNames; }
+
+const std::string& count_probabilities_text() {
+  static const std::string text = fmt::format(
+      "{}{}\n", table_text("stirling_of_few", special::stirling_of_few()), kCountProbabilities);
+  return text;
 }
 
 }  // namespace plait::cuda

@@ -16,8 +16,11 @@ bool has_special_text(std::string_view primitive);
 // if differences of shares are taken, which would cancel in doubles.
 std::string special_text(std::span<const std::string_view> primitives, bool has_double);
 
-// namespace `shared` with digamma_of_positive and its like in doubles, and log_poisson and
-// log_binomial (count_probabilities.inl).
-std::string count_probabilities_text();
+// Around other shared texts: namespace `shared` with the names of shared_names.h, where Wide is
+// double.
+std::string_view begin_shared_text();
+std::string_view end_shared_text();
+// Between them: log_poisson and log_binomial (count_probabilities.inl).
+const std::string& count_probabilities_text();
 
 }  // namespace plait::cuda
