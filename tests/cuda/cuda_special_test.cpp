@@ -112,16 +112,19 @@ constexpr std::string_view kNames[] = {
     "betainc_grad_a", "betainc_grad_b", "beta_density"};
 
 // In units in the last place; rounded twice, a narrow result may differ by one.
-double tolerance_of(std::string_view name, DType dtype) {
-  if (dtype != DType::f64) return 1;
-  return is_derivative(name) ? 64 : 4;
+double tolerance_of(DType dtype) { return dtype == DType::f64 ? 4 : 1; }
+
+// The CPU takes differences of numbers near 1 for betainc and its derivatives, in long double.
+double near_zero_of(std::string_view name, DType dtype) {
+  if (dtype != DType::f64 || !name.starts_with("betainc")) return 0;
+  return is_derivative(name) ? 1 : 0.05;
 }
 
 TEST_F(CudaSpecial, WideRangesInDoubles) {
   for (const std::string_view name : kNames) {
-    expect_near(named(name), operands_of(name, 1500, DType::f64), {},
-                tolerance_of(name, DType::f64), std::string(name));
-    if (HasFailure()) return;
+    const Results results = run(named(name), operands_of(name, 1500, DType::f64), {});
+    cuda_test::expect_close(results.device[0], results.host[0], tolerance_of(DType::f64),
+                            std::string(name), near_zero_of(name, DType::f64));
   }
 }
 
@@ -133,7 +136,7 @@ TEST_F(CudaSpecial, NarrowFloats) {
     ++number;
     for (const DType dtype : kNarrow) {
       if (!tries_all && (number % 3 != 0 || dtype != kNarrow[number / 3 % 3])) continue;
-      expect_near(named(name), operands_of(name, 1500, dtype), {}, tolerance_of(name, dtype),
+      expect_near(named(name), operands_of(name, 1500, dtype), {}, tolerance_of(dtype),
                   std::string(name));
       if (HasFailure()) return;
     }
@@ -171,7 +174,7 @@ TEST_F(CudaSpecial, Gradients) {
     const Array actual =
         grad([&](const Tensor& p) { return sum(function(p, there)); })(Tensor(there_first)).array();
     EXPECT_EQ(actual.device(), there) << name;
-    cuda_test::expect_close(actual, expected, 256, name);
+    cuda_test::expect_close(actual, expected, 256, name, 16);
   };
   const auto on = [](const Array& array, Device device) { return Tensor(array.on(device)); };
   expect_gradient(a, "betaln", [&](const Tensor& p, Device d) { return betaln(p, on(b, d)); });

@@ -25,7 +25,7 @@ struct CheckedOperation {
   std::vector<int64_t> axes = {};        // one for each array of indices
   std::vector<DType> index_dtypes = {};  // the same
   Location location = {};                // the user's line
-  // For numbers that are no indices: the text of the ValueError, from `which` and `index` of the
+  // For numbers that are not indices: the text of the ValueError, from `which` and `index` of the
   // note.
   std::string (*refusal)(int64_t which, int64_t bits) = nullptr;
 };

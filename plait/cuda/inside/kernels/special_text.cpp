@@ -91,9 +91,10 @@ std::string temme_table_text() {
   }
   const size_t terms = special::temme_coefficients()[0].size();
   return table_text("temme_number", all) +
-         fmt::format("INLINE double temme_coefficient(int order, int term) {{ return "
-                     "temme_number(order * {} + term); }}\n",
-                     terms);
+         fmt::format(
+             "INLINE double temme_coefficient(int order, int term) {{ return "
+             "temme_number(order * {} + term); }}\n",
+             terms);
 }
 
 std::string quadrature_text() {

@@ -84,7 +84,8 @@ std::string needed_text(const Nest& nest, const std::string& name) {
   std::vector<std::string_view> primitives;
   bool has_double = false;
   for (const NestValue& value : nest.values) {
-    if (value.kind != NestValue::Kind::compute || !has_special_text(value.primitive->name)) continue;
+    if (value.kind != NestValue::Kind::compute || !has_special_text(value.primitive->name))
+      continue;
     primitives.push_back(value.primitive->name);
     has_double = has_double || value.dtype == DType::f64;
   }

@@ -97,9 +97,9 @@ constexpr std::string_view kFunctionsOfFloats[] = {
 Operation operation_of(std::string_view name) {
   const auto found = operations().find(name);
   if (found != operations().end()) return found->second;
-  const bool is_function = std::ranges::find(kFunctionsOfFloats, name) !=
-                               std::end(kFunctionsOfFloats) ||
-                           has_special_text(name);
+  const bool is_function =
+      std::ranges::find(kFunctionsOfFloats, name) != std::end(kFunctionsOfFloats) ||
+      has_special_text(name);
   return {is_function ? kFloats : 0, true};
 }
 

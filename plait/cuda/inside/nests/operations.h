@@ -1,5 +1,5 @@
-// Operations of loop nests as CUDA C++: the functions of the prelude (kernels/prelude.h), and those of
-// kernels/special_text.h.
+// Operations of loop nests as CUDA C++: the functions of the prelude (kernels/prelude.h), and those
+// of kernels/special_text.h.
 #pragma once
 
 #include <span>

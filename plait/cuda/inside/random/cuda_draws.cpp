@@ -19,7 +19,8 @@ std::string refusal(int64_t which, int64_t bits) {
 // The place of this call among those whose parameters are checked.
 uint64_t checked_place(const KernelCall& call) {
   return index_notes(device_of(call))
-      .add({.function = call.primitive.name, .location = Location::of_caller(), .refusal = refusal});
+      .add(
+          {.function = call.primitive.name, .location = Location::of_caller(), .refusal = refusal});
 }
 
 Array parameter_of(const KernelCall& call, size_t operand) {
@@ -47,9 +48,9 @@ void run_poisson(KernelCall& call, const void*) {
   const DType dtype = rates.dtype();
   const int64_t total = rates.element_count();
   static Immortal<KernelVariants> variants("random_poisson");
-  const KernelFunction& function = variants->of(draw.device(), "random_poisson",
-                                                {dtype_number(dtype)},
-                                                [&] { return random_poisson_text(dtype); });
+  const KernelFunction& function =
+      variants->of(draw.device(), "random_poisson", {dtype_number(dtype)},
+                   [&] { return random_poisson_text(dtype); });
   launch(draw.device(), function, blocks_for(total), kBlockThreads, 0, draw.keys(), draw.result(),
          address_of(rates), index_notes(draw.device()).address(), checked_place(call), draw.each(),
          total);
@@ -62,9 +63,9 @@ void run_binomial(KernelCall& call, const void*) {
   const DType dtype = probabilities.dtype();
   const int64_t total = trials.element_count();
   static Immortal<KernelVariants> variants("random_binomial");
-  const KernelFunction& function = variants->of(draw.device(), "random_binomial",
-                                                {dtype_number(dtype)},
-                                                [&] { return random_binomial_text(dtype); });
+  const KernelFunction& function =
+      variants->of(draw.device(), "random_binomial", {dtype_number(dtype)},
+                   [&] { return random_binomial_text(dtype); });
   launch(draw.device(), function, blocks_for(total), kBlockThreads, 0, draw.keys(), draw.result(),
          address_of(trials), address_of(probabilities), index_notes(draw.device()).address(),
          checked_place(call), draw.each(), total);
@@ -83,9 +84,9 @@ void run_multinomial(KernelCall& call, const void*) {
   const Array own = Array::empty_on(call.device, DType::f64, {rows, categories});
   const Array rest = Array::empty_on(call.device, DType::f64, {rows, categories});
   static Immortal<KernelVariants> variants("random_multinomial");
-  const KernelFunction& function = variants->of(draw.device(), "random_multinomial",
-                                                {dtype_number(dtype)},
-                                                [&] { return random_multinomial_text(dtype); });
+  const KernelFunction& function =
+      variants->of(draw.device(), "random_multinomial", {dtype_number(dtype)},
+                   [&] { return random_multinomial_text(dtype); });
   launch(draw.device(), function, blocks_for(rows), kBlockThreads, 0, draw.keys(), draw.result(),
          address_of(trials), address_of(weights), address_of(own), address_of(rest),
          index_notes(draw.device()).address(), checked_place(call), categories,

@@ -113,10 +113,10 @@ random_multinomial(Keys keys, i64* out, const i64* trials, const Number* weights
 std::string number_text(DType dtype) { return fmt::format("typedef {} Number;\n", name_of(dtype)); }
 
 std::string counts_text(DType dtype, std::string_view kernel) {
-  std::string text = fmt::format("{}{}{}{}", kPhiloxText,
-                                 random_units_text(fmt::format("{}{}", count_probabilities_text(),
-                                                               kCountDraws)),
-                                 kIndexNotesText, number_text(dtype));
+  std::string text =
+      fmt::format("{}{}{}{}", kPhiloxText,
+                  random_units_text(fmt::format("{}{}", count_probabilities_text(), kCountDraws)),
+                  kIndexNotesText, number_text(dtype));
   const std::pair<std::string_view, BadParameter> names[] = {
       {"BAD_RATE", BadParameter::rate},
       {"BAD_TRIALS", BadParameter::trials},

@@ -194,8 +194,8 @@ std::string random_values_text(Distribution distribution, DType dtype) {
 std::string random_integers_text() { return fmt::format("{}{}", kPhiloxText, kIntegers); }
 
 std::string truncated_normal_text(DType dtype) {
-  return fmt::format("{}{}{}#define NORMAL 0\n#define UNIFORM 1\n{}", kPhiloxText, random_units_text(),
-                     result_text(dtype), kTruncated);
+  return fmt::format("{}{}{}#define NORMAL 0\n#define UNIFORM 1\n{}", kPhiloxText,
+                     random_units_text(), result_text(dtype), kTruncated);
 }
 
 }  // namespace plait::cuda
