@@ -20,14 +20,18 @@
 namespace plait::special::shared {
 
 using std::abs;
+using std::ceil;
 using std::copysign;
 using std::cos;
 using std::erfc;
 using std::exp;
 using std::expm1;
 using std::floor;
+using std::fmod;
 using std::log;
 using std::log1p;
+using std::pow;
+using std::rint;
 using std::sin;
 using std::sqrt;
 
@@ -44,6 +48,8 @@ inline bool is_infinite(double x) { return std::isinf(x); }
 inline constexpr Wide kPi = std::numbers::pi_v<Wide>;
 inline constexpr Wide kEuler = std::numbers::egamma_v<Wide>;
 inline constexpr Wide kInverseRootPi = std::numbers::inv_sqrtpi_v<Wide>;
+
+inline Wide pi_over_tan_of_pi(Wide x) { return kPi / std::tan(kPi * x); }
 
 // A part this much smaller than the whole does not change it; a factor this near 1 is 1.
 inline constexpr Wide kNegligible = 1e-19L, kNearOne = 5e-19L;

@@ -29,6 +29,12 @@ constexpr std::string_view kIncompleteBeta =
 constexpr std::string_view kGammaQuantile =
 #include "plait/core/inside/mathematics/gamma_quantile.inl"
     ;
+constexpr std::string_view kBessel =
+#include "plait/core/inside/mathematics/bessel.inl"
+    ;
+constexpr std::string_view kZeta =
+#include "plait/core/inside/mathematics/zeta.inl"
+    ;
 constexpr std::string_view kCountProbabilities =
 #include "plait/core/inside/mathematics/count_probabilities.inl"
     ;
@@ -41,11 +47,12 @@ namespace shared {
 #define LITERAL(number) number
 #define kInfinity double_of(0x7ff0000000000000ull)
 #define kNan double_of(0x7ff8000000000000ull)
-using ::abs; using ::copysign; using ::cos; using ::erfc; using ::exp; using ::expm1; using ::floor;
-using ::log; using ::log1p; using ::rint; using ::sin; using ::sqrt;
+using ::abs; using ::ceil; using ::copysign; using ::cos; using ::erfc; using ::exp; using ::expm1; using ::floor;
+using ::fmod; using ::log; using ::log1p; using ::pow; using ::rint; using ::sin; using ::sqrt;
 INLINE bool is_nan(double x) { return x != x; }
 INLINE bool is_infinite(double x) { return x == x && x - x != 0; }
 INLINE double log_gamma(double x) { return ::lgamma(x); }
+INLINE double pi_over_tan_of_pi(double x) { return 3.141592653589793 * ::cospi(x) / ::sinpi(x); }
 )";
 constexpr std::string_view kEndOfNames = R"(
 #undef SHARED
@@ -109,7 +116,8 @@ std::string parts_text(bool in_pairs) {
 }
 
 // Texts that a function needs beside gamma_parts.inl.
-constexpr unsigned kDualPart = 1, kGammaPart = 2, kBetaPart = 4, kQuantilePart = 8;
+constexpr unsigned kDualPart = 1, kGammaPart = 2, kBetaPart = 4, kQuantilePart = 8,
+                   kBesselPart = 16, kZetaPart = 32;
 
 std::string needed_text(unsigned parts) {
   std::string text;
@@ -117,6 +125,8 @@ std::string needed_text(unsigned parts) {
   if (parts & kGammaPart) text += fmt::format("{}{}\n", temme_table_text(), kIncompleteGamma);
   if (parts & kBetaPart) text += fmt::format("{}\n", kIncompleteBeta);
   if (parts & kQuantilePart) text += fmt::format("{}{}\n", quadrature_text(), kGammaQuantile);
+  if (parts & kBesselPart) text += fmt::format("{}\n", kBessel);
+  if (parts & kZetaPart) text += fmt::format("{}\n", kZeta);
   return text;
 }
 
@@ -139,6 +149,13 @@ constexpr SpecialFunction kFunctions[] = {
     {"betainc_grad_b", "betainc_db", 3, kDualPart | kBetaPart, true},
     {"beta_density", "beta_density", 3, kDualPart | kBetaPart},
     {"random_gamma_slope", "log_gamma_quantile_da", 2, kQuantilePart},
+    {"i0", "bessel_i0", 1, kBesselPart},
+    {"i1", "bessel_i1", 1, kBesselPart},
+    {"i0e", "scaled_bessel_i0", 1, kBesselPart},
+    {"i1e", "scaled_bessel_i1", 1, kBesselPart},
+    {"digamma", "digamma", 1, kZetaPart},
+    {"polygamma", "polygamma", 2, kZetaPart},
+    {"zeta", "zeta", 2, kZetaPart},
 };
 
 const SpecialFunction* find_function(std::string_view primitive) {
@@ -148,12 +165,18 @@ const SpecialFunction* find_function(std::string_view primitive) {
 
 // Not inlined, since a thread computes several elements.
 std::string operation_of_text(const SpecialFunction& function) {
-  const bool has_third = function.operands == 3;
+  std::string doubles, singles, names, wide;
+  for (int i = 0; i < function.operands; ++i) {
+    const char* const comma = i == 0 ? "" : ", ";
+    doubles += fmt::format("{}f64 x{}", comma, i);
+    singles += fmt::format("{}f32 x{}", comma, i);
+    names += fmt::format("{}x{}", comma, i);
+    wide += fmt::format("{}(f64)x{}", comma, i);
+  }
   return fmt::format(
-      "__device__ __noinline__ f64 {0}(f64 a, f64 b{2}) {{ return shared::{1}(a, b{3}); }}\n"
-      "INLINE f32 {0}(f32 a, f32 b{4}) {{ return (f32){0}((f64)a, (f64)b{5}); }}\n",
-      function.primitive, function.function, has_third ? ", f64 c" : "", has_third ? ", c" : "",
-      has_third ? ", f32 c" : "", has_third ? ", (f64)c" : "");
+      "__device__ __noinline__ f64 {0}({2}) {{ return shared::{1}({3}); }}\n"
+      "INLINE f32 {0}({4}) {{ return (f32){0}({5}); }}\n",
+      function.primitive, function.function, doubles, names, singles, wide);
 }
 
 }  // namespace

@@ -91,6 +91,12 @@ __device__ __noinline__ Wide erfc(Wide x) {
   return ::erfc(x.high) + Wide(-1.1283791670955126 * ::exp(-x.high * x.high) * x.low);
 }
 
+// For x > 0.
+__device__ __noinline__ Wide pow(Wide x, Wide exponent) {
+  const bool is_finite = !has_no_rest(x.high) && !has_no_rest(exponent.high);
+  return is_finite ? exp(exponent * log(x)) : Wide(::pow(x.high, exponent.high));
+}
+
 #define kPi Wide(3.141592653589793, 1.2246467991473532e-16)
 #define kEuler Wide(0.5772156649015329, -4.942915152430645e-18)
 #define kInverseRootPi Wide(0.5641895835477563, 7.66772980658294e-18)
@@ -98,9 +104,12 @@ __device__ __noinline__ Wide erfc(Wide x) {
 #define kNearOne 5e-19
 #define SHARED_SMALL __device__ __noinline__
 
+INLINE Wide pi_over_tan_of_pi(const Wide& x) { return Wide(pi_over_tan_of_pi(x.high)); }
+
 // log Gamma(x) for x >= 1: the recurrence to a large argument, then Stirling's series.
 __device__ __noinline__ Wide stirling_rest(Wide a);
 __device__ __noinline__ Wide log_gamma_of_positive(Wide x) {
+  if (has_no_rest(x.high)) return Wide(::lgamma(x.high));
   Wide factor = 1;
   for (; x < 16; x = x + 1) factor = factor * x;
   const Wide half_log_of_two_pi = Wide(0.9189385332046728, -3.8782941580672414e-17);

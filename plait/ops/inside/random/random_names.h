@@ -2,8 +2,6 @@
 // count_draws.inl), as core/inside/mathematics/shared_names.h.
 #pragma once
 
-#include <cmath>
-
 #include "plait/core/inside/mathematics/shared_names.h"
 #include "plait/ops/inside/random/philox.h"
 
@@ -11,7 +9,6 @@
 namespace plait::draws {
 
 using namespace special::shared;
-using std::rint;
 using u32 = uint32_t;
 using u64 = uint64_t;
 using i64 = int64_t;
