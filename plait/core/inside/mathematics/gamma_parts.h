@@ -1,30 +1,17 @@
-// Helpers for functions built from Γ, in long double, since exponentials amplify small errors.
+// Helpers for functions built from Γ (gamma_parts.inl).
 #pragma once
 
-#include <limits>
-#include <numbers>
+#include "plait/core/inside/mathematics/shared_names.h"
+
+#define SHARED_TEXT(...) __VA_ARGS__
+namespace plait::special::shared {
+#include "plait/core/inside/mathematics/gamma_parts.inl"
+}  // namespace plait::special::shared
+#undef SHARED_TEXT
 
 namespace plait::special {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// From this argument on, Stirling's series is accurate to full precision.
-inline constexpr double kStirling = 16;
-
-// log(1 + u) − u, with full relative accuracy.
-long double log1p_rest(long double u);
-
-// log Γ(1 + a) for a > −1, with full relative accuracy near 0.
-long double log_gamma_of_one_and(long double a);
-
-// log Γ(a) − (a − ½) log a + a − ½ log 2π, for a ≥ kStirling.
-long double stirling_rest(long double a);
-
-// log B(a, b) for a, b > 0.
-long double log_beta_of_positive(long double a, long double b);
-
-// ψ(x) for x > 0.
-long double digamma_of_positive(long double x);
+using shared::kInfinity;
+using shared::kNan;
 
 }  // namespace plait::special

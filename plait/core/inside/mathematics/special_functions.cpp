@@ -1,11 +1,16 @@
 #include "plait/core/inside/mathematics/special_functions.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "plait/core/inside/mathematics/gamma_parts.h"
+
+#define SHARED_TEXT(...) __VA_ARGS__
+namespace plait::special::shared {
+#include "plait/core/inside/mathematics/zeta.inl"
+}  // namespace plait::special::shared
+#undef SHARED_TEXT
 
 namespace plait::special {
 namespace {
@@ -17,41 +22,6 @@ double erf_inverse_guess(double y) {
   const double log = std::log((1 - y) * (1 + y));
   const double t = 2 / (std::numbers::pi * kA) + log / 2;
   return std::sqrt(std::sqrt(t * t - log / kA) - t);
-}
-
-// Hurwitz zeta Σ_k 1 / (x + k)^s for s > 1 and x > 0: the first terms, then the Euler-Maclaurin
-// formula for the rest.
-long double hurwitz_zeta(long double s, long double x) {
-  constexpr std::array<long double, 8> kBernoulli = {1.0L / 6,   -1.0L / 30,    1.0L / 42,
-                                                     -1.0L / 30, 5.0L / 66,     -691.0L / 2730,
-                                                     7.0L / 6,   -3617.0L / 510};
-  long double sum = 0;
-  for (const long double far = 16 + s; x < far; x += 1) {
-    const long double term = std::pow(x, -s);
-    sum += term;
-    // The rest is at most about term · far / (s − 1).
-    if (!(term * far > 1e-19L * sum * (s - 1))) return sum;
-  }
-  if (std::isinf(x)) return 0;
-  sum += std::pow(x, 1 - s) / (s - 1) + std::pow(x, -s) / 2;
-  long double factor = s * std::pow(x, -s - 1);  // s (s + 1) … (s + 2k) x^(−s − 2k − 1)
-  long double factorial = 2;                     // (2k + 2)!
-  for (size_t k = 0; k < kBernoulli.size(); ++k) {
-    sum += kBernoulli[k] / factorial * factor;
-    const long double next = s + 2 * static_cast<long double>(k) + 1;
-    factor *= next * (next + 1) / (x * x);
-    const long double last = 2 * static_cast<long double>(k) + 2;
-    factorial *= (last + 1) * (last + 2);
-  }
-  return sum;
-}
-
-// The same for an integer s and a non-integer x < 0: the terms below 0 are those of two other sums,
-// with the sign (−1)^s.
-long double zeta_below(double s, long double x) {
-  const long double above = x - std::floor(x), below = std::ceil(x) - x;
-  const long double sign = std::fmod(s, 2) == 1 ? -1 : 1;
-  return (hurwitz_zeta(s, above) + sign * hurwitz_zeta(s, below)) - sign * hurwitz_zeta(s, 1 - x);
 }
 
 }  // namespace
@@ -77,44 +47,10 @@ double exponent(double x) {
   return result;
 }
 
-double log_gamma(double x) {
-  int sign = 0;  // std::lgamma stores it in a global, a data race between threads
-  return ::lgamma_r(x, &sign);
-}
-
-double digamma(double x) {
-  if (std::isnan(x) || x == kInfinity) return x;
-  if (x == 0) return std::copysign(kInfinity, -x);
-  if (x > 0) return static_cast<double>(digamma_of_positive(x));
-  // psi(x) = psi(1 - x) - pi / tan(pi x), and tan has period pi.
-  const double whole = std::nearbyint(x);
-  if (x == whole || std::isinf(x)) return kNan;
-  constexpr long double kPi = std::numbers::pi_v<long double>;
-  const long double angle = kPi * (static_cast<long double>(x) - whole);
-  return static_cast<double>(digamma_of_positive(1 - static_cast<long double>(x)) -
-                             kPi / std::tan(angle));
-}
-
-double polygamma(double n, double x) {
-  if (n == 0) return digamma(x);
-  if (!(n > 0) || n != std::floor(n) || std::isnan(x)) return kNan;
-  const bool is_odd = std::fmod(n, 2) == 1;
-  if (x == 0) return is_odd ? kInfinity : std::copysign(kInfinity, -x);
-  if (x == -kInfinity) return kNan;
-  if (x < 0 && x == std::floor(x)) return is_odd ? kInfinity : kNan;
-  const long double sum = x > 0 ? hurwitz_zeta(n + 1, x) : zeta_below(n + 1, x);
-  const auto size = static_cast<double>(std::exp(log_gamma_of_one_and(n)) * sum);
-  return is_odd ? size : -size;
-}
-
-double zeta(double x, double q) {
-  if (std::isnan(q) || !(x >= 1)) return kNan;
-  if (x == 1) return kInfinity;
-  if (q > 0) return static_cast<double>(hurwitz_zeta(x, q));
-  if (q == std::floor(q)) return kInfinity;
-  if (x != std::floor(x)) return kNan;
-  return static_cast<double>(zeta_below(x, q));
-}
+double log_gamma(double x) { return shared::log_gamma(x); }
+double digamma(double x) { return shared::digamma(x); }
+double polygamma(double n, double x) { return shared::polygamma(n, x); }
+double zeta(double x, double q) { return shared::zeta(x, q); }
 
 double erf_inverse(double y) {
   const double size = std::abs(y);

@@ -121,7 +121,11 @@ void IndexNotes::refuse_first() {
   begin_ = end_;
   const WithoutCall without;
   if (operation.function.empty()) {
-    throw IndexError("an index of an earlier gather or scatter is out of range");
+    throw IndexError("an index or parameter of an earlier operation is out of range");
+  }
+  if (operation.refusal != nullptr) {
+    const std::string text = operation.refusal(static_cast<int64_t>(found.which), found.index);
+    throw ValueError("{}: {}", operation.function, text).at(operation.location);
   }
   if (operation.plane >= 0) {
     throw IndexError("{}: index {} is out of range for a plane of {} elements", operation.function,

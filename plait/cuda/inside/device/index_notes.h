@@ -1,11 +1,12 @@
-// Bad indices: kernels note them in pinned memory, and the next wait of the host throws an
-// IndexError.
+// Bad indices and parameters: kernels note them in pinned memory, and the next wait of the host
+// throws an IndexError or ValueError.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct CheckedOperation {
   std::vector<DType> index_dtypes = {};  // the same
   int64_t plane = -1;                    // or the elements of the planes that indices count
   Location location = {};                // the user's line
+  // For numbers that are not indices: the text of the ValueError, from `which` and `index` of the
+  // note.
+  std::string (*refusal)(int64_t which, int64_t bits) = nullptr;
 };
 
 // Notes, and note_index(notes, place, index, which). A place is that of the operation (add) plus
@@ -43,8 +47,8 @@ class IndexNotes {
 
   // The number of operations so far.
   int64_t count();
-  // After a wait that began when there were `waited` operations: throws the IndexError of the first
-  // bad index, if there is one, and forgets all.
+  // After a wait that began when there were `waited` operations: throws the error of the first bad
+  // number, if there is one, and forgets all.
   void report(int64_t waited);
 
  private:

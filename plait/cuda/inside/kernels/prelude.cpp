@@ -15,9 +15,6 @@ constexpr std::string_view kArithmetic =
 constexpr std::string_view kFunctions =
 #include "plait/cuda/inside/kernels/prelude_functions.inl"
     ;
-constexpr std::string_view kSpecial =
-#include "plait/cuda/inside/kernels/prelude_special.inl"
-    ;
 constexpr std::string_view kNests =
 #include "plait/cuda/inside/kernels/prelude_nests.inl"
     ;
@@ -27,7 +24,7 @@ constexpr std::string_view kNests =
 std::string_view prelude() {
   static const std::string whole = [] {
     std::string text;
-    for (const std::string_view part : {kTypes, kArithmetic, kFunctions, kSpecial, kNests}) {
+    for (const std::string_view part : {kTypes, kArithmetic, kFunctions, kNests}) {
       text += part;
     }
     return text;

@@ -68,26 +68,6 @@ INLINE f64 ndtri(f64 p) {
 ROUNDED_OF_TWO(logaddexp) ROUNDED_OF_TWO(logaddexp2) ROUNDED_OF_TWO(ldexp)
 ROUNDED(entr) ROUNDED(log1mexp) ROUNDED(exponent) ROUNDED(ndtr) ROUNDED(log_ndtr) ROUNDED(ndtri)
 
-// The recurrence to a large argument, then the asymptotic series.
-INLINE f64 digamma_of_positive(f64 x) {
-  f64 below = 0;
-  for (; x < 12; x += 1) below += 1 / x;
-  const f64 t = 1 / (x * x);
-  const f64 series =
-      t * (1. / 12 - t * (1. / 120 - t * (1. / 252 - t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
-  return ::log(x) - 0.5 / x - series - below;
-}
-INLINE f64 digamma(f64 x) {
-  const f64 infinity = double_of(0x7ff0000000000000ull);
-  if (x != x || x == infinity) return x;
-  if (x == 0) return ::copysign(infinity, -x);
-  if (x > 0) return digamma_of_positive(x);
-  const f64 whole = ::rint(x);
-  if (x == whole || x == -infinity) return double_of(0x7ff8000000000000ull);
-  return digamma_of_positive(1 - x) - 3.14159265358979323846 * ::cospi(x - whole) / ::sinpi(x - whole);
-}
-ROUNDED(digamma)
-
 // ---- Complex numbers; c64 is computed in c128, except for sums and products.
 
 INLINE c128 wide(c64 a) { return c128{(f64)a.re, (f64)a.im}; }

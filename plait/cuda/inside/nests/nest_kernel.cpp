@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/cuda/inside/device/device_address.h"
+#include "plait/cuda/inside/kernels/special_text.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/tensor/memory/array.h"
 
@@ -76,6 +77,24 @@ uint32_t NestKernel::Choice::key() const {
   return key;
 }
 
+namespace {
+
+// The functions of a nest that the prelude lacks; messages count lines behind them.
+std::string needed_text(const Nest& nest, const std::string& name) {
+  std::vector<std::string_view> primitives;
+  bool has_double = false;
+  for (const NestValue& value : nest.values) {
+    if (value.kind != NestValue::Kind::compute || !has_special_text(value.primitive->name))
+      continue;
+    primitives.push_back(value.primitive->name);
+    has_double = has_double || value.dtype == DType::f64;
+  }
+  if (primitives.empty()) return {};
+  return fmt::format("{}#line 1 \"{}\"\n", special_text(primitives, has_double), name);
+}
+
+}  // namespace
+
 KernelText NestKernel::text_of(const Choice& choice) const {
   const TextVariant& variant = choice.variant;
   if (choice.join >= 0) {
@@ -84,13 +103,16 @@ KernelText NestKernel::text_of(const Choice& choice) const {
                             static_cast<size_t>(choice.join), choice.by_warps)};
   }
   const RowSchedule rows{choice.lanes, choice.keeps};
-  switch (schedule_) {
-    case Schedule::flat: return {name_, flat_text(planned_, variant, name_)};
-    case Schedule::rows: return {name_, rows_text(planned_, variant, name_, rows)};
-    case Schedule::columns: return {name_, columns_text(planned_, variant, name_, choice.lanes)};
-    case Schedule::both: return {name_, both_text(planned_, variant, name_, rows)};
-  }
-  throw ValueError("no schedule");
+  const auto loops = [&] {
+    switch (schedule_) {
+      case Schedule::flat: return flat_text(planned_, variant, name_);
+      case Schedule::rows: return rows_text(planned_, variant, name_, rows);
+      case Schedule::columns: return columns_text(planned_, variant, name_, choice.lanes);
+      case Schedule::both: return both_text(planned_, variant, name_, rows);
+    }
+    throw ValueError("no schedule");
+  };
+  return {name_, needed_text(planned_.nest, name_) + loops()};
 }
 
 const KernelFunction& NestKernel::function_of(CudaDevice& device, const Choice& choice) const {

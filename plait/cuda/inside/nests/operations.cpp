@@ -11,6 +11,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/cuda/inside/kernels/special_text.h"
 #include "plait/ops/inside/primitives.h"
 
 namespace plait::cuda {
@@ -86,18 +87,19 @@ const Operations& operations() {
 }
 
 constexpr std::string_view kFunctionsOfFloats[] = {
-    "sqrt",      "rsqrt",      "exp",    "exp2",     "expm1",    "log",      "log2", "log10",
-    "log1p",     "sin",        "cos",    "tan",      "asin",     "acos",     "atan", "sinh",
-    "cosh",      "tanh",       "asinh",  "acosh",    "atanh",    "erf",      "erfc", "erfinv",
-    "erfcx",     "cbrt",       "lgamma", "atan2",    "hypot",    "entr",     "ndtr", "sigmoid",
-    "logaddexp", "logaddexp2", "ndtri",  "digamma",  "log_ndtr", "log1mexp", "i0",   "i0e",
-    "i1",        "i1e",        "zeta",   "polygamma"};
+    "sqrt",      "rsqrt",      "exp",    "exp2",     "expm1",   "log",  "log2", "log10",
+    "log1p",     "sin",        "cos",    "tan",      "asin",    "acos", "atan", "sinh",
+    "cosh",      "tanh",       "asinh",  "acosh",    "atanh",   "erf",  "erfc", "erfinv",
+    "erfcx",     "cbrt",       "lgamma", "atan2",    "hypot",   "entr", "ndtr", "sigmoid",
+    "logaddexp", "logaddexp2", "ndtri",  "log_ndtr", "log1mexp"};
 
 Operation operation_of(std::string_view name) {
   const auto found = operations().find(name);
   if (found != operations().end()) return found->second;
-  return {std::ranges::find(kFunctionsOfFloats, name) != std::end(kFunctionsOfFloats) ? kFloats : 0,
-          true};
+  const bool is_function =
+      std::ranges::find(kFunctionsOfFloats, name) != std::end(kFunctionsOfFloats) ||
+      has_special_text(name);
+  return {is_function ? kFloats : 0, true};
 }
 
 unsigned kind_bit(DType dtype) {

@@ -1,4 +1,5 @@
-// Operations of loop nests as CUDA C++: the functions of the prelude (kernels/prelude.h).
+// Operations of loop nests as CUDA C++: the functions of the prelude (kernels/prelude.h), and those
+// of kernels/special_text.h.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace plait::cuda {
 
-// True if the prelude has the elementwise primitive, or the conversion, for these dtypes.
+// True if there is a function for the elementwise primitive, or the conversion, for these dtypes.
 bool computes(const ir::Primitive& primitive, std::span<const DType> operands, DType result);
 // True if it takes much longer than an addition.
 bool is_costly_operation(std::string_view operation, DType dtype);

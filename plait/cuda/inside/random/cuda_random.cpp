@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "plait/core/inside/system/immortal.h"
-#include "plait/cuda/inside/kernels/device_operands.h"
 #include "plait/cuda/inside/kernels/kernel_variants.h"
-#include "plait/cuda/inside/random/philox_text.h"
+#include "plait/cuda/inside/random/cuda_draws.h"
+#include "plait/cuda/inside/random/device_draw.h"
 #include "plait/cuda/inside/random/random_text.h"
 #include "plait/ops/inside/random/random_primitives.h"
 #include "plait/tensor/kernels.h"
@@ -14,46 +14,6 @@ namespace plait::cuda {
 namespace {
 
 constexpr int64_t kBlockBytes = 16;
-
-// The result of a call: `each` elements for each key.
-class Draw {
- public:
-  explicit Draw(KernelCall& call)
-      : device_(device_of(call)),
-        keys_(call.operands[0].contiguous()),
-        result_(call.new_result(0)) {
-    if (result_.element_count() == 0) return;
-    given_.first = keys_.elements<KeyBits>()[0];
-    if (keys_.element_count() > 1) {
-      const auto words = std::as_bytes(keys_.elements<KeyBits>());
-      const auto* numbers = reinterpret_cast<const uint64_t*>(words.data());
-      all_ = Array::of(std::span(numbers, words.size() / 8), {keys_.element_count(), 2})
-                 .on(call.device);
-      given_.all = address_of(all_);
-    }
-    each_ = result_.element_count() / keys_.element_count();
-  }
-
-  int64_t each() const { return each_; }
-  // Calls the kernel with the keys, the result, and `per_key` threads for each key; then the rest.
-  template <class... Rest>
-  void launch_for(const KernelFunction& function, int64_t per_key, Rest... rest) const {
-    const int64_t total = per_key * keys_.element_count();
-    launch(device_, function, blocks_for(total), kBlockThreads, 0, given_, address_of(result_),
-           rest..., total);
-  }
-  bool is_empty() const { return result_.element_count() == 0; }
-  CudaDevice& device() const { return device_; }
-  const RandomKeys& keys() const { return given_; }
-  Address result() const { return address_of(result_); }
-
- private:
-  CudaDevice& device_;
-  Array keys_, all_;
-  Array& result_;
-  RandomKeys given_;
-  int64_t each_ = 0;
-};
 
 void run_bits(KernelCall& call, const void*) {
   const int64_t size = size_of(call.types[0].dtype);
@@ -137,6 +97,7 @@ void register_random_kernels() {
   register_kernel(primitives.values, {run_values}, cuda);
   register_kernel(primitives.integers, {run_integers}, cuda);
   register_kernel(primitives.truncated_normal, {run_truncated}, cuda);
+  register_draw_kernels();
 }
 
 }  // namespace plait::cuda

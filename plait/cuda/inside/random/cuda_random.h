@@ -3,7 +3,7 @@
 
 namespace plait::cuda {
 
-// random_bits, random_values, random_integers, truncated_normal.
+// random_bits, random_values, random_integers, truncated_normal, and those of cuda_draws.h.
 void register_random_kernels();
 
 }  // namespace plait::cuda

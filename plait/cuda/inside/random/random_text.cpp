@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/cuda/inside/random/draws_text.h"
 #include "plait/cuda/inside/random/philox_text.h"
 
 namespace plait::cuda {
@@ -33,16 +34,7 @@ random_bits(Keys keys, u8* out, i64 bytes, i64 blocks, i64 total) {
 }
 )";
 
-// Word: the bits of an element. The functions are those of ops/inside/random/random_values.cpp.
-constexpr std::string_view kUnits = R"(
-INLINE double whole_unit(u32 bits) { return bits * 0x1p-32; }
-INLINE double whole_unit(u64 bits) { return (double)(bits >> 11) * 0x1p-53; }
-INLINE double open_unit(u32 bits) { return (bits + 0.5) * 0x1p-32; }
-INLINE double open_unit(u64 bits) { return ((double)(bits >> 12) + 0.5) * 0x1p-52; }
-INLINE double laplace_size(u32 bits) { return -log(((bits >> 1) + 0.5) * 0x1p-31); }
-INLINE double laplace_size(u64 bits) { return -log(open_unit(bits)); }
-)";
-
+// Word: the bits of an element.
 constexpr std::string_view kUniform = R"(
 // Exact: a multiple of the spacing between 1/2 and 1.
 INLINE void convert_bits(const Word* bits, double* values) {
@@ -52,17 +44,12 @@ INLINE void convert_bits(const Word* bits, double* values) {
 }
 )";
 constexpr std::string_view kNormal = R"(
-// Box-Muller. The angle is reduced by quarter turns first, exactly.
 INLINE void convert_bits(const Word* bits, double* values) {
   #pragma unroll
   for (int i = 0; i < COUNT; i += 2) {
-    const double radius = sqrt(-2 * log(open_unit(bits[i]))), turns = 4 * whole_unit(bits[i + 1]);
-    const double quarter = rint(turns), angle = (turns - quarter) * 0x1.921fb54442d18p0;
-    const double c = cos(angle), s = sin(angle);
-    const int number = (int)quarter & 3;
-    const double x = number % 2 == 0 ? c : s, y = number % 2 == 0 ? s : c;
-    values[i] = radius * (number == 1 || number == 2 ? -x : x);
-    values[i + 1] = radius * (number >= 2 ? -y : y);
+    const shared::NormalPair pair = shared::normal_pair(bits[i], bits[i + 1]);
+    values[i] = pair.first;
+    values[i + 1] = pair.second;
   }
 }
 )";
@@ -135,12 +122,10 @@ random_integers(Keys keys, i64* out, i64 each, i64 blocks, i64 total, u64 count)
 constexpr std::string_view kTruncated = R"(
 struct Range { double low, high, rate; int way, is_mirrored; };
 
-INLINE double unit_above_zero(u64 bits) { return (double)((bits >> 11) + 1) * 0x1p-53; }
-
 __device__ double drawn(const Range& range, Key key, u64 element) {
   for (u64 attempt = 0;; ++attempt) {
-    const uint4 block = stream_block(attempt == 0 ? key : folded_key(key, attempt), element);
-    const double first = unit_above_zero(first_word(block)), second = unit_above_zero(second_word(block));
+    const shared::TwoUnits units(key, element, attempt);
+    const double first = units.first, second = units.second;
     double x, least;  // taken with probability `least`
     if (range.way == NORMAL) {
       x = sqrt(-2 * log(first)) * cos(6.283185307179586 * second);
@@ -179,15 +164,16 @@ std::string convert_text(Distribution distribution, DType dtype) {
     case Distribution::uniform:
       return fmt::format("#define KEPT_BITS {0}\n#define UNIFORM_STEP 0x1p-{0}\n{1}", kept,
                          kUniform);
-    case Distribution::normal: return fmt::format("{}{}", kUnits, kNormal);
+    case Distribution::normal: return std::string(kNormal);
     case Distribution::exponential:
-      return fmt::format("{}#define OF_BITS(x) (-log(open_unit(x)))\n{}", kUnits, kOfBits);
+      return fmt::format("#define OF_BITS(x) (-log(shared::open_unit(x)))\n{}", kOfBits);
     case Distribution::laplace:
       return fmt::format(
-          "{}#define OF_BITS(x) (x % 2 == 0 ? laplace_size(x) : -laplace_size(x))\n{}", kUnits,
+          "#define OF_BITS(x) (x % 2 == 0 ? shared::laplace_size(x) : "
+          "-shared::laplace_size(x))\n{}",
           kOfBits);
     case Distribution::gumbel:
-      return fmt::format("{}#define OF_BITS(x) (-log(-log(open_unit(x))))\n{}", kUnits, kOfBits);
+      return fmt::format("#define OF_BITS(x) (-log(-log(shared::open_unit(x))))\n{}", kOfBits);
   }
   return {};
 }
@@ -200,16 +186,16 @@ std::string random_bits_text(int64_t element_size) {
 
 std::string random_values_text(Distribution distribution, DType dtype) {
   const int64_t bytes = random_bytes(distribution, dtype);
-  return fmt::format("{}typedef {} Word;\n{}#define COUNT {}\n{}{}", kPhiloxText,
-                     unsigned_type(bytes), result_text(dtype), 16 / bytes,
+  return fmt::format("{}{}typedef {} Word;\n{}#define COUNT {}\n{}{}", kPhiloxText,
+                     random_units_text(), unsigned_type(bytes), result_text(dtype), 16 / bytes,
                      convert_text(distribution, dtype), kValues);
 }
 
 std::string random_integers_text() { return fmt::format("{}{}", kPhiloxText, kIntegers); }
 
 std::string truncated_normal_text(DType dtype) {
-  return fmt::format("{}{}#define NORMAL 0\n#define UNIFORM 1\n{}", kPhiloxText, result_text(dtype),
-                     kTruncated);
+  return fmt::format("{}{}{}#define NORMAL 0\n#define UNIFORM 1\n{}", kPhiloxText,
+                     random_units_text(), result_text(dtype), kTruncated);
 }
 
 }  // namespace plait::cuda

@@ -1,33 +1,15 @@
-// Rejection sampling. Each element makes its own attempts, independently of the others: attempt 0
-// uses the element's own bits of the key's stream, attempt a those of the stream of folded_key(key,
-// a).
+// Rejection sampling. Each element makes its own attempts, independently of the others
+// (random_units.inl).
 #pragma once
 
 #include <cstdint>
 
 #include "plait/ops/inside/random/philox.h"
+#include "plait/ops/inside/random/random_names.h"
 
 namespace plait {
 
-constexpr KeyBits attempt_key(const KeyBits& key, uint64_t attempt) {
-  return attempt == 0 ? key : folded_key(key, attempt);
-}
-
-// Uniform in (0, 1].
-constexpr double unit_above_zero(uint64_t bits) {
-  return static_cast<double>((bits >> 11) + 1) * 0x1p-53;
-}
-
-// Two uniform numbers for one attempt of an element.
-struct TwoUnits {
-  double first, second;
-
-  TwoUnits(const KeyBits& key, uint64_t element, uint64_t attempt) {
-    const PhiloxBlock block = stream_block(attempt_key(key, attempt), element);
-    first = unit_above_zero(first_word(block));
-    second = unit_above_zero(second_word(block));
-  }
-};
+using draws::TwoUnits;
 
 // The 64-bit words of a key's stream, in order.
 class StreamWords {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -90,9 +91,6 @@ int64_t random_bytes(Distribution distribution, DType dtype);
 void random_values(Distribution distribution, DType dtype, const uint32_t* words, int64_t count,
                    std::byte* out);
 
-// Box-Muller: two independent standard normal numbers.
-std::array<double, 2> normal_pair(uint64_t first, uint64_t second);
-
 // Allocates the result and fills it for all keys of the operand, a piece of a key's elements at a
 // time, in the thread team. Pieces begin at multiples of kRandomPiece, and therefore at whole
 // blocks.
@@ -111,6 +109,11 @@ void random_gamma_now(KernelCall& call, const void*);  // random_gamma.cpp
 void random_poisson_now(KernelCall& call, const void*);
 void random_binomial_now(KernelCall& call, const void*);
 void random_multinomial_now(KernelCall& call, const void*);
+
+// Parameters that their evaluators refuse: the text of the ValueError. `bits` are those of the
+// number: an integer for trials, else a double.
+enum class BadParameter : uint8_t { rate, trials, probability, weight, no_weight };
+std::string text_of(BadParameter parameter, int64_t bits);
 
 // Resets the default stream to a seed.
 void set_default_seed(uint64_t seed);

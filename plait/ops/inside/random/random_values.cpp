@@ -1,31 +1,17 @@
 // Conversion of random bits to numbers of a distribution, one by one.
 #include <array>
 #include <cmath>
-#include <complex>
 #include <cstring>
-#include <numbers>
 
 #include "plait/core/numbers/element.h"
+#include "plait/ops/inside/random/random_names.h"
 #include "plait/ops/inside/random/random_primitives.h"
 
 namespace plait {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
-// Uniform in [0, 1), from as many bits as the result holds, at least 32 if a logarithm follows.
-double whole_unit(uint32_t bits) { return static_cast<double>(bits) * 0x1p-32; }
-double whole_unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-
-// Uniform in (0, 1): the midpoints of equal intervals.
-double open_unit(uint32_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
-double open_unit(uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
-
-// The magnitude; the lowest bit is the sign, and is not used here.
-double laplace_size(uint32_t bits) {
-  return -std::log((static_cast<double>(bits >> 1) + 0.5) * 0x1p-31);
-}
-double laplace_size(uint64_t bits) { return -std::log(open_unit(bits)); }
+using draws::laplace_size;
+using draws::open_unit;
 
 template <class Bits>
 double value_of(Distribution distribution, Bits bits) {
@@ -34,29 +20,6 @@ double value_of(Distribution distribution, Bits bits) {
     case Distribution::gumbel: return -std::log(-std::log(open_unit(bits)));
     default: return -std::log(open_unit(bits));
   }
-}
-
-// sin and cos of 2 pi t. Multiples of a quarter turn are removed first, exactly, so that results
-// near 0 are accurate.
-std::complex<double> turned(double t) {
-  const double quarter = std::nearbyint(4 * t);
-  const double angle = (4 * t - quarter) * (kPi / 2);
-  const double c = std::cos(angle), s = std::sin(angle);
-  switch (static_cast<int>(quarter) % 4) {
-    case 0: return {c, s};
-    case 1: return {-s, c};
-    case 2: return {-c, -s};
-    default: return {s, -c};
-  }
-}
-
-// Box-Muller: two normal numbers from two uniform ones, exact including the tails. It uses
-// functions that are accurate and vectorise well on every machine; the inverse distribution
-// function would need two polynomials, for the centre and for the tails.
-template <class Bits>
-std::array<double, 2> box_muller(Bits a, Bits b) {
-  const std::complex<double> both = std::sqrt(-2 * std::log(open_unit(a))) * turned(whole_unit(b));
-  return {both.real(), both.imag()};
 }
 
 template <class Bits>
@@ -70,7 +33,7 @@ void store_values(Distribution distribution, DType dtype, const Bits* bits, int6
     return;
   }
   for (int64_t i = 0; i < count; i += 2) {
-    const auto [first, second] = box_muller(bits[i], bits[i + 1]);
+    const auto [first, second] = draws::normal_pair(bits[i], bits[i + 1]);
     store(i, first);
     if (i + 1 < count) store(i + 1, second);
   }
@@ -94,10 +57,6 @@ std::span<const std::string_view> enumerator_names(Distribution) {
   static constexpr std::array<std::string_view, 5> names{"uniform", "normal", "exponential",
                                                          "laplace", "gumbel"};
   return names;
-}
-
-std::array<double, 2> normal_pair(uint64_t first, uint64_t second) {
-  return box_muller(first, second);
 }
 
 int64_t random_bytes(Distribution distribution, DType dtype) {
