@@ -137,7 +137,7 @@ struct SpecialFunction {
   bool cancels = false;
 };
 
-constexpr SpecialFunction kFunctions[] = {
+constexpr SpecialFunction kSpecialFunctions[] = {
     {"betaln", "log_beta", 2, 0},
     {"gammainc", "gamma_p", 2, kDualPart | kGammaPart},
     {"gammaincc", "gamma_q", 2, kDualPart | kGammaPart},
@@ -159,8 +159,8 @@ constexpr SpecialFunction kFunctions[] = {
 };
 
 const SpecialFunction* find_function(std::string_view primitive) {
-  const auto found = std::ranges::find(kFunctions, primitive, &SpecialFunction::primitive);
-  return found == std::end(kFunctions) ? nullptr : found;
+  const auto found = std::ranges::find(kSpecialFunctions, primitive, &SpecialFunction::primitive);
+  return found == std::end(kSpecialFunctions) ? nullptr : found;
 }
 
 // Not inlined, since a thread computes several elements.
@@ -187,7 +187,7 @@ std::string special_text(std::span<const std::string_view> primitives, bool has_
   std::string operations;
   unsigned parts = 0;
   bool in_pairs = has_double;
-  for (const SpecialFunction& function : kFunctions) {
+  for (const SpecialFunction& function : kSpecialFunctions) {
     if (std::ranges::find(primitives, function.primitive) == primitives.end()) continue;
     operations += operation_of_text(function);
     parts |= function.parts;
