@@ -35,7 +35,8 @@ void describe() {
 int replay_all(const std::vector<std::string>& arguments) {
   try {
     const Replayed done = replay(arguments[1], arguments.size() > 2 ? std::stoll(arguments[2]) : 0);
-    fmt::print("{} cases, {} failures\n", done.cases, done.failures);
+    fmt::print("{} cases, {} failures, {} not run since they mix devices\n", done.cases,
+               done.failures, done.mixed);
     return done.failures == 0 ? 0 : kFailed;
   } catch (const DeviceError&) {
     return kLost;

@@ -8,6 +8,7 @@ namespace plait::gpu_check {
 
 struct Replayed {
   int64_t cases = 0, failures = 0;
+  int64_t mixed = 0;  // recorded on the CPU with arrays of constants, which do not meet a device
 };
 
 // Prints each case that differs, or fails, before the next one runs. Starts with the case number
