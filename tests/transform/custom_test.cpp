@@ -269,6 +269,35 @@ void check_tapes(const F& f) {
 TEST(Custom, VjpServesTapesWithin) { check_tapes(cube_by_vjp); }
 TEST(Custom, JvpServesTapesWithin) { check_tapes(cube_by_jvp); }
 
+// In recorded code too, where the loop and the branch are instructions.
+TEST(Custom, OnlyTheInnermostLevelUsesRulesInLoopsAndBranches) {
+  const auto once = [](Tensor x) { return cube_by_vjp(cube_by_vjp(x) * 0.25); };
+  const OfTensor forms[] = {
+      [](Tensor x) {
+        return for_loop(
+            0, 2, [](Tensor i, Tensor c) { return cube_by_vjp(c) * where(i < 1, 0.25, 1.); }, x);
+      },
+      [](Tensor x) {
+        const auto yes = [](Tensor t) { return cube_by_vjp(t); };
+        const auto no = [](Tensor t) { return t; };
+        return cond(x > 0., yes, no, cond(x > 0., yes, no, x) * 0.25);
+      }};
+  const Tensor x = number(2);
+  for (const OfTensor& form : forms) {
+    const auto check = [&](const auto& derivative) {
+      const Tensor expected = derivative(once)(x);
+      expect_alike(evaluate(trace(derivative(form))(x).program, {{x}}).at(0), expected);
+      expect_alike(derivative(form)(x), expected);
+    };
+    check([](const auto& f) {
+      return OfTensor([f](Tensor t) { return grad(grad(OfTensor(f)))(t); });
+    });
+    check([](const auto& f) {
+      return OfTensor([f](Tensor t) { return tangent_at(grad(OfTensor(f)), t); });
+    });
+  }
+}
+
 TEST(Custom, TreesGoInAndOut) {
   const auto swap =
       custom_vjp([](Pair p, Tensor scale) { return Pair{p.second * scale, p.first * scale}; },
