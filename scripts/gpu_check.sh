@@ -4,7 +4,8 @@
 # gpu_check.sh quick [FOLDER]  runs that archive here, on the first GPU, in under 150 s: recorded cases and tests beside the
 #                              CPU, ceilings and operations beside PyTorch. Each finding is written to FOLDER (build/gpu_found)
 #                              as it is made.
-# gpu_check.sh full [FOLDER]   the same with all tests, for longer
+# gpu_check.sh full [FOLDER]   the same for longer
+# GPU_CHECK_TESTS is a pattern of the tests that are run, as for --gtest_filter.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -95,5 +96,5 @@ check() {
 case ${1:-} in
   pack) step "Packing the check of a GPU" pack ;;
   quick | full) step "Checking a GPU" check "$@" ;;
-  *) die "$(sed -n '2,8s/^# //p' "$0")" ;;
+  *) die "$(sed -n '2,9s/^# //p' "$0")" ;;
 esac
