@@ -56,12 +56,12 @@ inline std::string text_of(const RandomProgram& program) {
 // rapidcheck's report of a property, tried on `count` cases, or PLAIT_SHARE times as many; empty if
 // it holds. The parts of a run, which may be concurrent, use consecutive seeds.
 inline std::string failure_of(const char* id, int count, const std::function<void()>& property,
-                              uint64_t part = 0) {
+                              uint64_t part = 0, bool takes_share = true) {
   auto params = rc::detail::configuration().testParams;
   params.seed += part;
   const char* given = std::getenv("RC_PARAMS");
   if (given == nullptr || std::string_view(given).find("max_success") == std::string_view::npos) {
-    const char* share = std::getenv("PLAIT_SHARE");
+    const char* share = takes_share ? std::getenv("PLAIT_SHARE") : nullptr;
     const double cases = share == nullptr ? count : count * std::atof(share);
     params.maxSuccess = std::max(1, static_cast<int>(cases));
   }
