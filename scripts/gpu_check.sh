@@ -50,14 +50,15 @@ run() {
 
 # Where the device is lost, the cases after that one are replayed by another process.
 replay() {
-  local first=0 status lost
-  while :; do
+  local first=0 status lost until=$((SECONDS + $1))
+  while ((SECONDS < until)); do
     status=0
-    run "$found/cases.txt" "$1" "$packed/plait_gpu_check" replay "$packed/cases.safetensors" "$first" || status=$?
+    run "$found/cases.txt" $((until - SECONDS)) "$packed/plait_gpu_check" replay "$packed/cases.safetensors" "$first" || status=$?
     ((status == 3)) || return "$status"
     lost=$(awk '/^lost at / {last = $3} END {print last}' "$found/cases.txt")
     first=$((lost + 1))
   done
+  return 1
 }
 
 # Each test in a process of its own, several at a time, since a lost device ends its process only.
@@ -72,7 +73,7 @@ device_tests() {
 }
 
 check() {
-  local kind=$1 cases_limit=45 tests_limit=40 seconds=0.1 filter=${GPU_CHECK_TESTS:-*}
+  local kind=$1 cases_limit=40 tests_limit=35 seconds=0.1 filter=${GPU_CHECK_TESTS:-*}
   found=${2:-build/gpu_found}
   [[ $kind == quick ]] || { cases_limit=600 tests_limit=600 seconds=0.5; }
   [[ -d $packed ]] || { mkdir -p build && tar -C build -xJf "$archive"; }
@@ -82,11 +83,11 @@ check() {
   VIRTUAL_ENV=${VIRTUAL_ENV:-$(python3 -c 'import sys; print(sys.prefix)')}
   export VIRTUAL_ENV
   nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>&1 | tee "$found/device.txt" || true
-  run "$found/device.txt" 20 "$packed/plait_gpu_check" device
+  run "$found/device.txt" 10 "$packed/plait_gpu_check" device
   local status=0
   replay "$cases_limit" || status=1
-  run "$found/ours.jsonl" 30 "$packed/plait_gpu_check" speed "" "$seconds" || status=1
-  run "$found/theirs.jsonl" 30 env -u LD_LIBRARY_PATH python3 "$packed/peer_operations.py" measure "$seconds" || status=1
+  run "$found/ours.jsonl" 25 "$packed/plait_gpu_check" speed "" "$seconds" || status=1
+  run "$found/theirs.jsonl" 25 env -u LD_LIBRARY_PATH python3 "$packed/peer_operations.py" measure "$seconds" || status=1
   python3 "$packed/peer_operations.py" compare "$found/ours.jsonl" "$found/theirs.jsonl" | tee "$found/speed.md" || status=1
   device_tests "$tests_limit" "$filter"
   ! grep -q '^FAILED' "$found/tests.txt" || status=1

@@ -59,10 +59,13 @@ bool fits(const Scalar& scalar, DType dtype) {
 }
 
 void expect_fits(const Scalar& scalar, DType dtype) {
-  if (fits(scalar, dtype)) return;
+  if (!fits(scalar, dtype)) refuse_number(text_of(scalar), dtype);
+}
+
+void refuse_number(const std::string& number, DType dtype) {
   const IntegerLimits limits = integer_limits(dtype);
-  throw ValueError("{} does not fit into {}, whose range is {} to {}", text_of(scalar),
-                   name_of(dtype), limits.min, limits.max)
+  throw ValueError("{} does not fit into {}, whose range is {} to {}", number, name_of(dtype),
+                   limits.min, limits.max)
       .at(Location::of_caller())
       .hint("astype(x, dtype) returns a tensor of a wider dtype");
 }

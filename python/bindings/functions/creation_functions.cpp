@@ -1,5 +1,6 @@
 // Functions that create tensors from sizes and numbers, and grids of vectors.
 #include <algorithm>
+#include <string>
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
@@ -57,11 +58,7 @@ void expect_fits_into(O value, DType dtype) {
   const Tensor& x = value.tensor();
   if (x.is_traced() || x.dtype() != DType::u64 || !is_integer(dtype) || dtype == DType::u64) return;
   const uint64_t number = x.array().on_host().element().integer;
-  const IntegerLimits limits = integer_limits(dtype);
-  if (number <= limits.max) return;
-  throw ValueError("{} does not fit into {}, whose range is {} to {}", number, name_of(dtype),
-                   limits.min, limits.max)
-      .at(Location::of_caller());
+  if (number > integer_limits(dtype).max) refuse_number(std::to_string(number), dtype);
 }
 Tensor full_of(const Shape& shape, O value, Into dtype, const Placement& place) {
   check_number("full", value);

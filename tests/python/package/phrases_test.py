@@ -51,7 +51,9 @@ def weighted_of_torch(layer):
 
 
 def weighted(layer):
-    return pl.nn.load_state(layer, arrays_of({name: value.shape for name, value in pl.nn.state(layer).items()}), missing="*num_batches_tracked")
+    shapes = {name: value.shape for name, value in pl.nn.state(layer).items()}
+    counts = [name for name in shapes if name.endswith("num_batches_tracked")]
+    return pl.nn.load_state(layer, arrays_of(shapes), missing=counts)
 
 
 def trained_of_torch(optimizer, x, **options):

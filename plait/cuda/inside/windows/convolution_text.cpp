@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "plait/cuda/inside/kernels/sum_type.h"
+#include "plait/cuda/inside/windows/space_text.h"
 
 namespace plait::cuda {
 namespace {
@@ -45,19 +46,6 @@ INLINE Place output_place(const ConvolvedAxis& d, Place place) {
   return place < (Place)d.out ? place : (Place)-1;
 }
 
-// Splits the number of a place; returns what is left: the number of its channel.
-INLINE Number split(Number number, const Number (&sizes)[3], Place (&at)[3]) {
-  #pragma unroll
-  for (int d = 2; d >= 0; --d) {
-    at[d] = 0;
-    if (d < 3 - SPACE) continue;
-    const Number rest = number / sizes[d];
-    at[d] = (Place)(number - rest * sizes[d]);
-    number = rest;
-  }
-  return number;
-}
-#define EACH(i) Number i = blockIdx.x * 256u + threadIdx.x; i < (Number)total; i += gridDim.x * 256u
 #define IN_SIZES {(Number)c.axes[0].in, (Number)c.axes[1].in, (Number)c.axes[2].in}
 #define OUT_SIZES {(Number)c.axes[0].out, (Number)c.axes[1].out, (Number)c.axes[2].out}
 #define TAPS(k, d) Place k = 0; k < (Place)c.axes[d].kernel; ++k
@@ -265,9 +253,9 @@ direct_weight(const __grid_constant__ Convolved c, const T* __restrict__ x, cons
 std::string convolved_form_text(const ConvolvedForm& form) {
   return fmt::format(
       "typedef {} Number;\ntypedef {} Place;\n#define SPACE {}\n#define STRIDED {}\n"
-      "#define DILATED {}\n{}",
+      "#define DILATED {}\n{}{}",
       form.is_narrow ? "u32" : "u64", form.is_narrow ? "i32" : "i64", form.space, form.is_strided,
-      form.is_dilated, kConvolved);
+      form.is_dilated, kSpaceText, kConvolved);
 }
 
 std::string types_text(DType dtype, DType stored) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "plait/cuda/inside/kernels/sum_type.h"
+#include "plait/cuda/inside/windows/space_text.h"
 
 namespace plait::cuda {
 namespace {
@@ -51,14 +52,7 @@ INLINE Span owners_of(const WindowAxis& d, Place at) {
 // Splits the number of an element of the result, whose planes have these sizes; returns where the
 // plane of the operand begins.
 INLINE i64 split(const WindowPlaces& w, Number number, const Number (&sizes)[3], Place (&at)[3]) {
-  #pragma unroll
-  for (int d = 2; d >= 0; --d) {
-    at[d] = 0;
-    if (d < 3 - SPACE) continue;
-    const Number rest = number / sizes[d];
-    at[d] = (Place)(number - rest * sizes[d]);
-    number = rest;
-  }
+  number = split(number, sizes, at);
   i64 offset = 0;
   #pragma unroll
   for (int d = OUTER - 1; d >= 0; --d) {
@@ -68,7 +62,6 @@ INLINE i64 split(const WindowPlaces& w, Number number, const Number (&sizes)[3],
   }
   return offset;
 }
-#define EACH(i) Number i = blockIdx.x * 256u + threadIdx.x; i < (Number)total; i += gridDim.x * 256u
 #define COUNTS {(Number)w.axes[0].count, (Number)w.axes[1].count, (Number)w.axes[2].count}
 #define SIZES {(Number)w.axes[0].size, (Number)w.axes[1].size, (Number)w.axes[2].size}
 #define WITHIN(p, span) Place p = span.first; p < span.end; p += span.step
@@ -179,9 +172,9 @@ window_maximum_index(const __grid_constant__ WindowPlaces w, const T* __restrict
 std::string window_form_text(const WindowForm& form) {
   return fmt::format(
       "typedef {} T;\ntypedef {} Number;\ntypedef {} Place;\n#define EVEN {}\n#define SPACE {}\n"
-      "#define OUTER {}\n{}",
+      "#define OUTER {}\n{}{}",
       name_of(form.dtype), form.is_narrow ? "u32" : "u64", form.is_narrow ? "i32" : "i64",
-      form.is_even, form.space, form.outer, kPlaces);
+      form.is_even, form.space, form.outer, kSpaceText, kPlaces);
 }
 
 std::string least_of(DType dtype) {
