@@ -25,7 +25,7 @@ for target in "$@"; do
   lines+=("$(printf '%-13s %s in %d s (%d passed, %d failed, %d skipped)' \
     "$target" "$verdict" $((SECONDS - start)) "$now_passed" "$now_failed" "$now_skipped")")
 done
-say "== Summary"
+say "== Summary ($(free_disk) MiB of disk are free)"
 printf '   %s\n' "${lines[@]}"
 say "$passed passed, $failed failed"
 ((failed == 0))

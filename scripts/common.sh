@@ -39,6 +39,9 @@ job_count() {
   say "$jobs"
 }
 
+# MiB of disk that are free for the checkout.
+free_disk() { df --output=avail --block-size=1M . | awk 'NR == 2 { print $1 }'; }
+
 # build PRESET [CMAKE_ARGUMENT... [-- TARGET...]]: configures quietly, then builds.
 build() {
   local preset=$1 log
@@ -50,6 +53,8 @@ build() {
   done
   (($# == 0)) || shift
   mkdir -p "build/$preset"
+  # On a full disk CMake and ctest end without a message, and without their files.
+  (($(free_disk) >= 1024)) || die "less than 1 GiB of disk is free in $PWD: free some, then run the command again"
   log="build/$preset/configure.log"
   if ! cmake --preset "$preset" "${arguments[@]}" >"$log" 2>&1; then
     cat "$log"

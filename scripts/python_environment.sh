@@ -16,12 +16,14 @@ pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 cache=build/python_packages
 
 # uv downloads and unpacks several packages at once, from the index that pip is told to use; its cache is on the same
-# disk, so that nothing is copied.
+# disk, so that nothing is copied. PyTorch uses Triton (1 GB) only to compile for GPUs.
 install_by_uv() {
   local index=${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}
+  mkdir -p "$cache"
+  echo "triton; python_version < '3'" >"$cache/left_out.txt"
   "${pip[@]}" uv==0.13.9 &&
     .venv/bin/uv pip install --quiet --compile-bytecode --cache-dir "$cache" --python .venv/bin/python \
-      ${index:+--default-index "$index"} -r "$requirements"
+      ${index:+--default-index "$index"} --overrides "$cache/left_out.txt" -r "$requirements"
 }
 
 install_by_uv || "${pip[@]}" -r "$requirements"

@@ -33,6 +33,8 @@ run_tests() {
   [[ -t 1 ]] && progress=(--progress)
   ctest --preset "$preset" --parallel "$(job_count)" --no-tests=error \
     "${progress[@]}" --output-log "$PWD/$folder/tests.log" --output-junit tests.xml "$@" || status=$?
+  [[ -f $folder/tests.xml ]] ||
+    die "ctest ended without results (exit status $status, $(free_disk) MiB of disk are free in $PWD)"
   python3 scripts/totals.py --failures "$folder/tests.xml"
   grep -F '***' "$folder/tests.log" || true # how each ended, and when
   return "$status"

@@ -75,3 +75,6 @@ elseif(WAY MATCHES "^pkg_config")
 else()
   message(FATAL_ERROR "outside.cmake: no way '${WAY}'")
 endif()
+
+# What others do not use, over 1 GB.
+file(REMOVE_RECURSE "${WORK}/build" "${WORK}/outside_build" "${WORK}/site")

@@ -86,7 +86,7 @@ std::vector<int64_t> numbers(std::span<const Dim> dims) {
   return out;
 }
 
-int64_t product(Point sizes) {
+int64_t point_count(Point sizes) {
   int64_t count = 1;
   for (int64_t size : sizes) count *= size;
   return count;
@@ -104,9 +104,9 @@ LoopArray run_loops(const IndexSignature& signature, std::string_view operation,
   std::vector<int64_t> extents = numbers(space.sizes), point(extents.size());
   const Shape& shape = space.result_shapes.at(0);
   LoopArray result{numbers({shape.begin(), shape.end()}), {}};
-  result.elements.assign(static_cast<size_t>(product(result.sizes)),
+  result.elements.assign(static_cast<size_t>(point_count(result.sizes)),
                          identity_of(signature.reduction));
-  if (product(extents) == 0) return result;
+  if (point_count(extents) == 0) return result;
   std::vector<double> elements(operands.size());
   do {
     for (size_t i = 0; i < operands.size(); ++i) {
