@@ -9,3 +9,4 @@ export PLAIT_SHARE=${PLAIT_SHARE:-1}
 scripts/test.sh release -R '^(cuda|tensor\.(Device|OnDevices)|python\.device)'
 PLAIT_CUDA=emulated PYTHONPATH=build/release/python PLAIT_CACHE=$PWD/build/release/test_cache \
   step "Every primitive on the emulated device" .venv/bin/python tests/conformance/run.py devices
+step "The kernels that ran, compiled for sm_90" .venv/bin/python scripts/cuda_kernels.py

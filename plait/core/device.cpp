@@ -38,7 +38,7 @@ Device::Device(std::string_view name) {
   kind = Kind::cuda;
   const size_t colon = name.find(':');
   const std::string_view family = name.substr(0, colon);
-  const std::string_view number = colon == name.npos ? "0" : name.substr(colon + 1);
+  const std::string_view number = colon == std::string_view::npos ? "0" : name.substr(colon + 1);
   const auto [end, problem] = std::from_chars(number.begin(), number.end(), index);
   if ((family != "cuda" && family != "gpu") || problem != std::errc() || end != number.end() ||
       index >= kMost) {

@@ -103,7 +103,8 @@ WeightedRandomSampler::WeightedRandomSampler(std::span<const double> weights, in
   int64_t positive = 0;
   double sum = 0;
   for (const double weight : weights) {
-    if (!(weight >= 0) || !std::isfinite(sum += weight)) {
+    sum += weight;
+    if (!(weight >= 0) || !std::isfinite(sum)) {
       throw ValueError(
           "WeightedRandomSampler: weight {} is {}, expected 0 or more, with a finite sum",
           sums.size(), weight);

@@ -1,6 +1,7 @@
 #include "plait/data/inside/worker_threads.h"
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include <pthread.h>
@@ -30,7 +31,7 @@ class BlockedSignals {
 
 }  // namespace
 
-WorkerThreads::WorkerThreads(int count, const std::string& name, std::function<void()> work)
+WorkerThreads::WorkerThreads(int count, const std::string& name, const std::function<void()>& work)
     : process_(::getpid()) {
   const BlockedSignals blocked;
   threads_.reserve(static_cast<size_t>(count));
@@ -49,7 +50,7 @@ WorkerThreads::WorkerThreads(int count, const std::string& name, std::function<v
 
 WorkerThreads::~WorkerThreads() {
   if (::getpid() != process_) {  // a fork does not have them: they cannot be joined, nor detached
-    (void)new std::vector<std::thread>(std::move(threads_));
+    (void)new (std::nothrow) std::vector<std::thread>(std::move(threads_));
     return;
   }
   for (std::thread& thread : threads_) thread.join();

@@ -16,7 +16,7 @@ namespace plait::data {
 class WorkerThreads {
  public:
   // ValueError if the system starts none; with fewer than wanted the work takes longer.
-  WorkerThreads(int count, const std::string& name, std::function<void()> work);
+  WorkerThreads(int count, const std::string& name, const std::function<void()>& work);
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/data/dataset.h"
 #include "plait/ops/arrays/create.h"
@@ -56,7 +58,7 @@ std::vector<std::string> images_in(const fs::path& folder,
   if (error) refuse_folder(folder, error);
   std::ranges::sort(found);
   std::vector<std::string> paths;
-  for (const auto& [in, name] : found) paths.push_back(in + "/" + name);
+  for (const auto& [in, name] : found) paths.push_back(fmt::format("{}/{}", in, name));
   return paths;
 }
 

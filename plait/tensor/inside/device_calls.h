@@ -33,10 +33,6 @@ void run_on_device(KernelCall& call);
 // support this call. Counted and logged.
 void run_on_host(KernelCall& call);
 
-// Runs the kernel of the host on copies of the operands; counted. For kernels of devices that lack
-// a dtype.
-void run_on_host(KernelCall& call);
-
 // How often the host has computed an operation for a device, since the process started.
 struct HostCalls {
   const ir::Primitive* primitive;

@@ -11,12 +11,10 @@ namespace plait::cuda {
 namespace {
 
 // CU_DEVICE_ATTRIBUTE_…
-enum Attribute : int {
-  kMultiprocessorCount = 16,
-  kMajorCapability = 75,
-  kMinorCapability = 76,
-  kMostSharedBytesOptIn = 97,
-};
+constexpr int kMultiprocessorCount = 16;
+constexpr int kMajorCapability = 75;
+constexpr int kMinorCapability = 76;
+constexpr int kMostSharedBytesOptIn = 97;
 
 struct OpenDevices {
   std::mutex mutex;
@@ -28,7 +26,7 @@ struct OpenDevices {
 CudaDevice::CudaDevice(int index) : driver_(driver()), index_(index) {
   DeviceNumber number = 0;
   check(driver_.device_get(&number, index), "cuDeviceGet");
-  const auto attribute = [&](Attribute of) {
+  const auto attribute = [&](int of) {
     int value = 0;
     check(driver_.device_get_attribute(&value, of, number), "cuDeviceGetAttribute");
     return value;

@@ -44,12 +44,12 @@ std::byte* CudaMemory::allocate(int64_t bytes) {
   return reinterpret_cast<std::byte*>(address);
 }
 
-// An error of the context is reported by the next call that may fail.
 void CudaMemory::free(std::byte* data, int64_t) noexcept {
   try {
     device_.enter();
     driver_.free_async(reinterpret_cast<Address>(data), stream_);
-  } catch (const DeviceError&) {
+  } catch (
+      const DeviceError&) {  // NOLINT(bugprone-empty-catch): the next call that may fail reports it
   }
 }
 

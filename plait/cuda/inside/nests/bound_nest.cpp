@@ -6,7 +6,6 @@
 namespace plait::cuda {
 
 using compile::Affine;
-using compile::NestResult;
 using compile::NestValue;
 
 namespace {

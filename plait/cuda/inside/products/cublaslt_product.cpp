@@ -159,10 +159,9 @@ bool multiply_by_cublaslt(const CudaDevice& device, const Array& a, const Array&
   }
   if (products.out.column_stride != 1) products = products.transposed();
   if (!fits_sizes(products)) return false;
-  const int64_t calls = count_parts(products);
+  const int64_t calls = count_parts(products), each = products.count / calls;
   const double work = static_cast<double>(products.rows * products.columns) *
-                      static_cast<double>(products.steps) *
-                      static_cast<double>(products.count / calls);
+                      static_cast<double>(products.steps) * static_cast<double>(each);
   if (calls > kFewCalls && work < kMuchWork) {
     if (!is_one_batch(a)) return multiply_by_cublaslt(device, copied(a), b, out);
     if (!is_one_batch(b)) return multiply_by_cublaslt(device, a, copied(b), out);

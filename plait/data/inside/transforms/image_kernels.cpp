@@ -71,9 +71,10 @@ constexpr Indices pair_of_pixels(int pixel, int k) {
   for (int channel = 0; channel < 4; ++channel) {
     const bool is_used = channel < pixel;
     for (int i = 0; i < 2; ++i) {
-      indices[static_cast<size_t>(4 * channel + 2 * i)] =
+      const int word = 4 * channel + 2 * i;
+      indices[static_cast<size_t>(word)] =
           is_used ? static_cast<uint8_t>((k + i) * pixel + channel) : kZero;
-      indices[static_cast<size_t>(4 * channel + 2 * i + 1)] = kZero;
+      indices[static_cast<size_t>(word) + 1] = kZero;
     }
   }
   return indices;
@@ -85,8 +86,8 @@ constexpr Indices packed_words(int pixel, int part) {
   for (auto& index : indices) index = kZero;
   for (int k = 0; k < 2; ++k) {
     for (int channel = 0; channel < pixel; ++channel) {
-      indices[static_cast<size_t>((2 * part + k) * pixel + channel)] =
-          static_cast<uint8_t>(2 * (4 * k + channel));
+      const int place = (2 * part + k) * pixel + channel;
+      indices[static_cast<size_t>(place)] = static_cast<uint8_t>(2 * (4 * k + channel));
     }
   }
   return indices;

@@ -39,7 +39,10 @@ AxisWeights<Real> sized(int64_t to, int64_t most) {
           std::vector<Real>(count * static_cast<size_t>(most)), most};
 }
 
-// The filter is as wide as a pixel of the larger grid.
+int64_t whole_part(double x) { return static_cast<int64_t>(x); }
+
+// The filter is as wide as a pixel of the larger grid. Its ends are rounded as torchvision's: a
+// half is added, and what is behind the point is cut off.
 template <class Real>
 AxisWeights<Real> smooth_weights(int64_t from, int64_t to, bool is_cubic) {
   const Real scale = static_cast<Real>(from) / static_cast<Real>(to);
@@ -49,8 +52,8 @@ AxisWeights<Real> smooth_weights(int64_t from, int64_t to, bool is_cubic) {
   AxisWeights<Real> axis = sized<Real>(to, static_cast<int64_t>(std::ceil(support)) * 2 + 1);
   for (int64_t i = 0; i < to; ++i) {
     const auto center = static_cast<Real>(scale * (static_cast<double>(i) + 0.5));
-    const int64_t first = std::max<int64_t>(static_cast<int64_t>(center - support + 0.5), 0);
-    const int64_t end = std::min(static_cast<int64_t>(center + support + 0.5), from);
+    const int64_t first = std::max<int64_t>(whole_part(center - support + 0.5), 0);
+    const int64_t end = std::min(whole_part(center + support + 0.5), from);
     const int64_t count = std::clamp<int64_t>(end - first, 0, axis.most);
     Real* weights = axis.weights.data() + i * axis.most;
     Real sum = 0;
@@ -98,7 +101,7 @@ AxisWeights<Real> point_weights(int64_t from, int64_t to, bool is_cubic) {
 // The most bits with which the greatest weight is an i16.
 int precision_for(double greatest) {
   int precision = 0;
-  while (precision < 22 && static_cast<int64_t>(0.5 + greatest * (1 << (precision + 1))) < 32768) {
+  while (precision < 22 && whole_part(0.5 + greatest * (1 << (precision + 1))) < 32768) {
     ++precision;
   }
   return precision;
