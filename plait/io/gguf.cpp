@@ -31,9 +31,8 @@ constexpr std::string_view kGgufTypeName<GgufValue::List> = "a list of lists";
 const GgufTensor& tensor_with(const GgufFile& file, std::string_view name) {
   if (const GgufTensor* found = file.find_tensor(name)) return *found;
   const std::string near = nearest_name(name, file.names());
-  KeyError error("unknown tensor {}", in_quotes(name));
-  if (!near.empty()) error.set_hint(fmt::format("did you mean {}?", in_quotes(near)));
-  throw error;
+  throw KeyError("unknown tensor {}", in_quotes(name))
+      .hint(near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near)));
 }
 
 }  // namespace

@@ -11,9 +11,8 @@ namespace {
 const SafetensorsFile& file_with(const SafetensorsSource& source, std::string_view name) {
   if (source.contains(name)) return source.file_of(name);
   const std::string near = nearest_name(name, source.names());
-  KeyError error("unknown tensor {}", in_quotes(name));
-  if (!near.empty()) error.set_hint(fmt::format("did you mean {}?", in_quotes(near)));
-  throw error;
+  throw KeyError("unknown tensor {}", in_quotes(name))
+      .hint(near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near)));
 }
 
 std::map<std::string, Array> all_arrays(const Safetensors& file) {

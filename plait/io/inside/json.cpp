@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include <locale.h>
+#include <locale.h>  // NOLINT(modernize-deprecated-headers): newlocale is POSIX
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"

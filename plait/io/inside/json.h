@@ -24,7 +24,7 @@ class Json {
   using Value =
       std::variant<std::nullptr_t, bool, int64_t, double, std::string, List, Object, BigInteger>;
 
-  Json(Value value = nullptr) : value_(std::move(value)) {}
+  Json(Value value = nullptr) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
 
   // ParseError names the byte of what is malformed: text that is not JSON or not UTF-8, a name
   // twice in an object, more than 128 levels of nesting.

@@ -101,7 +101,7 @@ struct CsvLog::State {
 
 CsvLog::CsvLog(const std::string& path, std::optional<int64_t> from_step) {
   if (from_step) expect_step(*from_step);
-  state_.reset(new State{.file = {path, from_step.has_value()}});
+  state_.reset(new State{.file = {path, from_step.has_value()}});  // NOLINT(modernize-make-unique)
   const CsvCut cut = from_step ? cut_of_file(path, *from_step, csv_cut) : CsvCut();
   state_->file.open(cut);
   state_->has_header = cut.size > 0;

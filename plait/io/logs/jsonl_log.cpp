@@ -39,7 +39,7 @@ struct JsonlLog::State {
 
 JsonlLog::JsonlLog(const std::string& path, std::optional<int64_t> from_step) {
   if (from_step) expect_step(*from_step);
-  state_.reset(new State{.file = {path, from_step.has_value()}});
+  state_.reset(new State{.file = {path, from_step.has_value()}});  // NOLINT(modernize-make-unique)
   state_->file.open(from_step ? cut_of_file(path, *from_step, jsonl_cut) : RowCut());
 }
 JsonlLog::~JsonlLog() = default;

@@ -25,6 +25,7 @@ class LogValue {
  public:
   using Any = std::variant<double, int64_t, bool, std::string>;
 
+  // NOLINTBEGIN(google-explicit-constructor): a number or a text is a value
   template <std::same_as<bool> T>  // not of a pointer
   LogValue(T value) : any_(value) {}
   template <std::integral T>
@@ -35,6 +36,7 @@ class LogValue {
   LogValue(std::string value) : any_(std::move(value)) {}
   LogValue(std::string_view value) : any_(std::string(value)) {}
   LogValue(const char* value) : any_(std::string(value)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   const Any& any() const { return any_; }
 

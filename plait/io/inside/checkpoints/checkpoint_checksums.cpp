@@ -36,8 +36,8 @@ std::string_view header_of(std::span<const std::byte> file) {
 
 uint32_t checksum_in(std::string_view digits) {
   uint32_t value = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + kDigits, value, 16);
-  if (read.ptr != digits.data() + kDigits) {
+  const char* const end = digits.begin() + kDigits;
+  if (std::from_chars(digits.begin(), end, value, 16).ptr != end) {
     throw ParseError("the checksum {:?} is not a number of 8 hexadecimal digits", digits);
   }
   return value;

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "plait/core/error.h"
@@ -78,7 +79,7 @@ std::map<int64_t, std::string> checkpoint_paths(const std::string& folder) {
   std::map<int64_t, std::string> paths;
   for (const auto& [name, meaning] : checkpoint_files(folder)) {
     if (meaning.kind != FileKind::whole && meaning.kind != FileKind::index) continue;
-    const std::string path = folder + "/" + name;
+    const std::string path = fmt::format("{}/{}", folder, name);
     const auto [place, is_new] = paths.emplace(meaning.step, path);
     if (!is_new && is_newer(path, place->second)) place->second = path;
   }
@@ -111,7 +112,7 @@ void remove_unused_shards(const std::string& folder) {
   const std::vector<FoundFile> files = checkpoint_files(folder);
   for (const auto& [name, meaning] : files) {
     if (meaning.kind != FileKind::index) continue;
-    if (const auto shards = shards_of_index(folder + "/" + name)) {
+    if (const auto shards = shards_of_index(fmt::format("{}/{}", folder, name))) {
       used.insert(shards->begin(), shards->end());
     } else {
       unknown.insert(meaning.step);
