@@ -33,6 +33,35 @@ def branched(f):
     return lambda x: pl.cond(x > 0, f, lambda t: t, x)
 
 
+def recursive(f):
+    @pl.recursive
+    def repeated(n, x):
+        return pl.cond(n > 0, lambda n, x: f(repeated(n - 1, x)), lambda n, x: x, n, x)
+
+    return lambda x: repeated(pl.asarray(1), x)
+
+
+def mutual(f):
+    @pl.recursive
+    def even(n, x):
+        return pl.cond(n > 0, lambda n, x: odd(n - 1, f(x)), lambda n, x: x, n, x)
+
+    @pl.recursive
+    def odd(n, x):
+        return pl.cond(n > 0, lambda n, x: even(n - 1, f(x)), lambda n, x: x, n, x)
+
+    return lambda x: even(pl.asarray(1), x)
+
+
+# A loop whose carry grows.
+def growing(f):
+    def step(carry):
+        i, x = carry
+        return i + 1, pl.concat([f(x), x[:1]], axis=0)
+
+    return lambda x: pl.while_loop(lambda carry: carry[0] < 1, step, (pl.asarray(0), pl.stack([x])))[1][0]
+
+
 # Each computes f(x) once.
 FORMS = {
     "cond": branched,
@@ -42,9 +71,14 @@ FORMS = {
     "while_loop": lambda f: lambda x: pl.while_loop(lambda c: c[0] < 1, lambda c: (c[0] + 1, f(c[1])), (0, x))[1],
     "map": lambda f: lambda x: pl.map(f, pl.stack([x]))[0],
     "remat": lambda f: lambda x: pl.remat(f)(x),
+    "remat that stores": lambda f: lambda x: pl.remat(lambda x: f(pl.stack([x]) @ pl.ones((1,), dtype="f64")), policy="dots")(x),
+    "recursion": recursive,
+    "mutual recursion": mutual,
+    "loop that grows": growing,
     "jit": lambda f: lambda x: pl.jit(f)(x),
     "vmap": lambda f: lambda x: pl.vmap(f)(pl.stack([x]))[0],
     "vmap of cond": lambda f: lambda x: pl.vmap(branched(f))(pl.stack([x]))[0],
+    "vmap of recursion": lambda f: lambda x: pl.vmap(recursive(f))(pl.stack([x]))[0],
     "vmap of scan": lambda f: lambda x: pl.vmap(scanned(f))(pl.stack([x]))[0],
     "scan of cond": lambda f: scanned(branched(f)),
     "scan of scan": lambda f: scanned(scanned(f)),

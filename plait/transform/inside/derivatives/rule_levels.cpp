@@ -149,15 +149,15 @@ Tensors follow_with(Custom custom, std::span<const SeenResult> seen) {
 
 // ---- Instructions whose callees have rules.
 
-bool has_rules(const StagedFunction& function) {
-  return ir::any_instruction(function.program, [](const ir::Instruction& instruction) {
+bool has_rules(const ir::Program& program) {
+  return ir::any_instruction(program, [](const ir::Instruction& instruction) {
     const ir::Structure structure = instruction.primitive().structure;
     return structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp;
   });
 }
 
-TensorFunction without_rules(const StagedFunction& function) {
-  return [function](std::span<const Tensor> given) {
+TensorFunction without_rules(TensorFunction function) {
+  return [function = std::move(function)](std::span<const Tensor> given) {
     const LevelPtr level = Level::open();
     Tensors begun(given.begin(), given.end());
     for (Tensor& each : begun) {

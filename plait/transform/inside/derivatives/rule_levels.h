@@ -48,10 +48,10 @@ std::vector<Tensor> follow_with(Custom custom, std::span<const SeenResult> seen)
 
 // ---- Instructions whose callees have rules.
 
-bool has_rules(const StagedFunction& function);
+bool has_rules(const ir::Program& program);
 // The same results, computed as the rules compute them, and without rules: what outer levels
 // differentiate.
-TensorFunction without_rules(const StagedFunction& function);
+TensorFunction without_rules(TensorFunction function);
 // True if more than one level follows the operands of an instruction.
 bool are_several_levels(std::span<const Tensor> operands);
 

@@ -4,6 +4,7 @@
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tape_scope.h"
 #include "plait/transform/inside/derivatives/taped.h"
@@ -93,6 +94,56 @@ Tensors pull(const RecursiveFunction& function, std::span<const Tensor> operands
                       joined({operands, cotangents}));
 }
 
+// Derivatives by both modes. `residuals`: the operands as outer levels see them, and the tape.
+Custom custom(const RecursiveFunction& function, Tensors inputs, Tensors residuals, Tensors results,
+              const std::vector<bool>& wanted) {
+  const std::vector<bool> inexact = control::which_are_inexact(results);
+  const size_t count = inputs.size();
+  return {.inputs = std::move(inputs),
+          .residuals = std::move(residuals),
+          .results = std::move(results),
+          .backward =
+              [=](auto cotangents, const Node::Kept& kept) {
+                return spread(pull(function, kept.residuals.first(count),
+                                   kept.residuals.subspan(count), wanted, inexact, cotangents),
+                              wanted);
+              },
+          .forward =
+              [=](auto tangents, const Node::Kept& kept, uint64_t) {
+                const Tensors all = push(function, kept.residuals.first(count), tangents);
+                return spread(std::span(all).subspan(inexact.size()), inexact);
+              }};
+}
+
+// ---- Functions with rules of their own.
+
+// The recursion as its rules compute it, and without rules: what outer levels differentiate.
+Derived computing(const RecursiveFunction& function) {
+  return {"computing", function.signature(), customs::without_rules(function.body())};
+}
+
+// The innermost level uses the rules.
+Tensors follow_by_levels(const RecursiveFunction& function, std::span<const Tensor> operands) {
+  const customs::RuleLevels levels(operands);
+  const Tensors outer = levels.outer(operands), inner = levels.inner(operands);
+  const Tensors found = call_derived(function, computing(function), outer);
+  return customs::follow_with(
+      custom(function, inner, outer, found, control::which_are_followed(inner)),
+      customs::seen_results(found));
+}
+
+// The values of the results, followed by the tape if one is kept.
+Tensors results_and_tape(const RecursiveFunction& function, std::span<const Tensor> values,
+                         const std::vector<bool>& wanted) {
+  const bool has_rules = customs::has_rules(function.program());
+  // A call within the function that `computing` makes.
+  OpenRecursion* const open = has_rules ? find_open(function, "computing", values) : nullptr;
+  if (open != nullptr) return open->call(values);
+  if (TapeScope::is_open()) return RecursionTape(function, wanted).forward(values);
+  return has_rules ? call_derived(function, computing(function), values)
+                   : record_recursive(function, values);
+}
+
 }  // namespace
 
 Tensors follow_forward(const RecursiveFunction& function, std::span<const Tensor> operands) {
@@ -113,32 +164,18 @@ Tensors follow_forward(const RecursiveFunction& function, std::span<const Tensor
 }
 
 Tensors follow_in_reverse(const RecursiveFunction& function, std::span<const Tensor> operands) {
+  if (customs::are_several_levels(operands) && customs::has_rules(function.program())) {
+    return follow_by_levels(function, operands);
+  }
   const std::vector<bool> wanted = control::which_are_followed(operands);
   const size_t count = function.signature().results.size();
+  const Tensors taken(operands.begin(), operands.end());
   Tensors values;
   for (const Tensor& operand : operands) values.push_back(underived(operand));
-  Tensors results = TapeScope::is_open() ? RecursionTape(function, wanted).forward(values)
-                                         : record_recursive(function, values);
+  Tensors results = results_and_tape(function, values, wanted);
   const Tensors tape(results.begin() + ptr(count), results.end());
   results.resize(count);
-  const std::vector<bool> inexact = control::which_are_inexact(results);
-  return follow_custom({.inputs = {operands.begin(), operands.end()},
-                        .residuals = joined({operands, tape}),
-                        .results = std::move(results),
-                        .backward =
-                            [function, wanted, inexact, n = operands.size()](
-                                auto cotangents, const Node::Kept& kept) {
-                              return spread(
-                                  pull(function, kept.residuals.first(n), kept.residuals.subspan(n),
-                                       wanted, inexact, cotangents),
-                                  wanted);
-                            },
-                        .forward =
-                            [function, inexact, n = operands.size()](
-                                auto tangents, const Node::Kept& kept, uint64_t) {
-                              const Tensors all = push(function, kept.residuals.first(n), tangents);
-                              return spread(std::span(all).subspan(inexact.size()), inexact);
-                            }});
+  return follow_custom(custom(function, taken, joined({taken, tape}), std::move(results), wanted));
 }
 
 }  // namespace plait

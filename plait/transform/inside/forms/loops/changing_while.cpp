@@ -14,6 +14,7 @@
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/rule_levels.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
@@ -79,7 +80,7 @@ class History {
          .backward =
              [self = *this, wanted](auto cotangents, const Node::Kept& kept) {
                const Tensors none(self.loop_.carries());
-               return self.pull(kept.residuals, kept.results, wanted, none,
+               return self.pull(self.loop_.body, kept.residuals, kept.results, wanted, none,
                                 cotangents.first(self.loop_.carries()));
              },
          .forward =
@@ -90,10 +91,10 @@ class History {
          .first_kept = 0});
   }
 
-  // VJP: takes the cotangents of the loop's results and of the history.
-  Tensors pull(std::span<const Tensor> operands, std::span<const Tensor> history,
-               const std::vector<bool>& wanted, std::span<const Tensor> of_results,
-               std::span<const Tensor> of_history) const {
+  // VJP through each step's body: takes the cotangents of the loop's results and of the history.
+  Tensors pull(const StagedFunction& step_body, std::span<const Tensor> operands,
+               std::span<const Tensor> history, const std::vector<bool>& wanted,
+               std::span<const Tensor> of_results, std::span<const Tensor> of_history) const {
     const size_t constants = loop_.constants, carries = loop_.carries();
     std::vector<bool> moving(wanted);
     for (size_t i = 0; i < carries; ++i) moving[constants + i] = is_inexact(history[i].dtype());
@@ -132,7 +133,7 @@ class History {
       const auto sums = given.subspan(counters, summed);
       const Tensors cotangents = spread(given.subspan(counters + summed), moving_carries);
       const auto body = [&](std::span<const Tensor> now) {
-        Tensors results = loop_.body(now);
+        Tensors results = step_body(now);
         for (size_t k = 0; k < carries; ++k) {
           if (cotangents[k]) results[k] = refined(results[k], cotangents[k].shape());
         }
@@ -241,6 +242,108 @@ class History {
   Counts counts_;
 };
 
+// The same loop, computed as the rules in its body compute it, and without rules: what outer levels
+// differentiate.
+StagedLoop computing(const StagedLoop& loop) {
+  StagedLoop found = loop;
+  if (customs::has_rules(loop.body.program)) {
+    found.body = stage(loop.body.function->name(), loop.types(), customs::without_rules(loop.body));
+  }
+  return found;
+}
+
+// A loop whose carries change their sizes, in a trace.
+class ChangingWhile {
+ public:
+  explicit ChangingWhile(const StagedLoop& loop)
+      : loop_(loop), computing_(computing(loop)), history_(computing_) {}
+
+  Tensors run(std::span<const Tensor> operands) const { return run_counted(operands).results; }
+
+ private:
+  struct Counted {
+    Tensors results;
+    Tensors totals;  // the number of steps, and the number of elements for each count
+  };
+
+  Counted run_counted(std::span<const Tensor> operands) const {
+    if (customs::are_several_levels(operands) && customs::has_rules(loop_.body.program)) {
+      return run_by_levels(operands);
+    }
+    Counted found = record(operands);
+    const Tensors taken(operands.begin(), operands.end());
+    return {follow_custom(custom(taken, taken, found)), found.totals};
+  }
+
+  // The innermost level uses the rules in the body.
+  Counted run_by_levels(std::span<const Tensor> operands) const {
+    const customs::RuleLevels levels(operands);
+    const Tensors outer = levels.outer(operands);
+    const Counted found = ChangingWhile(computing_).run_counted(outer);
+    return {customs::follow_with(custom(levels.inner(operands), outer, found),
+                                 customs::seen_results(found.results)),
+            found.totals};
+  }
+
+  Counted record(std::span<const Tensor> operands) const {
+    const size_t own = operands.size(), carries = loop_.carries();
+    const auto test = [&](std::span<const Tensor> given) { return loop_.test(given.first(own)); };
+    const auto step = [&](std::span<const Tensor> given) {
+      Tensors next = computing_.body(given.first(own));
+      next.push_back(given[own] + 1);
+      const auto totals = given.subspan(own + 1);
+      const std::vector<Dim> counts = history_.counts().in(given.subspan(loop_.constants, carries));
+      for (size_t c = 0; c < counts.size(); ++c) next.push_back(totals[c] + counts[c]);
+      return next;
+    };
+    const Tensors none(1 + history_.counts().first.size(), number(0));
+    const Tensors all = record_while(loop_, test, step, joined({operands, none}));
+    const auto split = all.begin() + ptr(carries);
+    return {{all.begin(), split}, {split, all.end()}};
+  }
+
+  Custom custom(const Tensors& inputs, const Tensors& operands, const Counted& found) const {
+    const std::vector<bool> wanted = which_are_followed(inputs);
+    const std::vector<bool> inexact = which_are_inexact(found.results);
+    const std::vector<Shape> shapes = shapes_of(found.results);
+    const size_t own = operands.size();
+    return {
+        .inputs = inputs,
+        .residuals = joined({operands, found.totals}),
+        .results = found.results,
+        .backward =
+            [self = *this, wanted, own](auto cotangents, const Node::Kept& kept) {
+              return self.pull(kept.residuals.first(own), kept.residuals.subspan(own), wanted,
+                               cotangents);
+            },
+        .forward =
+            [self = *this, inexact, shapes, own](auto tangents, const Node::Kept& kept, uint64_t) {
+              return refined(spread(self.push(kept.residuals.first(own), tangents), inexact),
+                             shapes);
+            }};
+  }
+
+  Tensors pull(std::span<const Tensor> operands, std::span<const Tensor> totals,
+               const std::vector<bool>& wanted, std::span<const Tensor> cotangents) const {
+    Length length;
+    length.steps = Trace::current()->as_size(totals[0]);
+    for (const Tensor& total : totals.subspan(1)) {
+      length.elements.push_back(Trace::current()->as_size(total));
+    }
+    return history_.pull(loop_.body, operands, history_.run(operands, length), wanted, cotangents,
+                         Tensors(loop_.carries()));
+  }
+
+  Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents) const {
+    const LoopWithTangents moving = with_tangents(loop_, operands, tangents);
+    const Tensors found = stage_while(moving.loop, moving.operands);
+    return {found.begin() + ptr(loop_.carries()), found.end()};
+  }
+
+  StagedLoop loop_, computing_;
+  History history_;  // of the loop without rules
+};
+
 }  // namespace
 
 Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands) {
@@ -250,46 +353,7 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
         .at(Location::of_caller())
         .hint("take the derivative outside of the trace");
   }
-  const History history(loop);
-  const size_t own = operands.size(), carries = loop.carries();
-  // Further carries: the number of steps, and the number of elements for each count.
-  const auto test = [&](std::span<const Tensor> given) { return loop.test(given.first(own)); };
-  const auto step = [&](std::span<const Tensor> given) {
-    Tensors next = loop.body(given.first(own));
-    next.push_back(given[own] + 1);
-    const auto totals = given.subspan(own + 1);
-    const std::vector<Dim> counts = history.counts().in(given.subspan(loop.constants, carries));
-    for (size_t c = 0; c < counts.size(); ++c) next.push_back(totals[c] + counts[c]);
-    return next;
-  };
-  const Tensors none(1 + history.counts().first.size(), number(0));
-  const Tensors all = record_while(loop, test, step, joined({operands, none}));
-  Tensors results(all.begin(), all.begin() + ptr(carries));
-  const std::vector<bool> wanted = which_are_followed(operands);
-  const std::vector<bool> inexact = which_are_inexact(results);
-  const std::vector<Shape> shapes = shapes_of(results);
-  return follow_custom(
-      {.inputs = {operands.begin(), operands.end()},
-       .residuals = joined({operands, std::span(all).subspan(carries)}),
-       .results = std::move(results),
-       .backward =
-           [history, wanted, own, carries](auto cotangents, const Node::Kept& kept) {
-             Length length;
-             length.steps = Trace::current()->as_size(kept.residuals[own]);
-             for (const Tensor& total : kept.residuals.subspan(own + 1)) {
-               length.elements.push_back(Trace::current()->as_size(total));
-             }
-             const auto begun = kept.residuals.first(own);
-             return history.pull(begun, history.run(begun, length), wanted, cotangents,
-                                 Tensors(carries));
-           },
-       .forward =
-           [loop, inexact, own, carries, shapes](auto tangents, const Node::Kept& kept, uint64_t) {
-             const LoopWithTangents moving =
-                 with_tangents(loop, kept.residuals.first(own), tangents);
-             const Tensors found = stage_while(moving.loop, moving.operands);
-             return refined(spread(std::span(found).subspan(carries), inexact), shapes);
-           }});
+  return ChangingWhile(loop).run(operands);
 }
 
 }  // namespace plait::control
