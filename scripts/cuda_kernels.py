@@ -72,7 +72,7 @@ def kernels_in(folder, prelude):
 
 
 def newest_prelude(folder):
-    """What is before the text of the newest file: other versions of Plait wrote another one."""
+    """The text before that of the newest file: other versions of Plait wrote another one."""
     newest = max(folder.glob("*.cubin"), key=lambda path: path.stat().st_mtime, default=None)
     if newest is None:
         return ""
@@ -116,7 +116,7 @@ ELEMENT_BYTES = {"bool": 1, "i8": 1, "u8": 1, "f8e4m3": 1, "f8e5m2": 1, "i16": 2
 
 
 def is_written_wide(text):
-    """Whether a printed nest loads or stores vectors of 16 bytes."""
+    """True if a printed nest loads or stores vectors of 16 bytes."""
     count = re.search(r"constexpr int kVector = (\d+);", text)
     if not count or "kAligned = true" not in text:
         return False

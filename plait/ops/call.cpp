@@ -26,6 +26,7 @@ void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors) 
 void note_device(std::optional<Device>& device, const Tensor& tensor) {
   if (!tensor || (device && !device->is_cpu())) return;
   if (!tensor.is_array() || tensor.dtype() == DType::key) return;
+  if (!tensor.is_traced() && !tensor.array()) return;  // donated to the operation
   const Device here = tensor.device();
   if (!here.is_cpu() || tensor.rank() > 0) device = here;
 }

@@ -1,14 +1,32 @@
 #include "plait/tensor/array_machine.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
+#include "plait/tensor/inside/memory/layout_extent.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait {
 namespace {
+
+// The first one that is not the CPU.
+Device device_of(std::span<const ir::Value> values) {
+  for (const ir::Value& value : values) {
+    const Array& array = TensorMachine::array_of(value);
+    if (array && !array.is_on_host()) return array.device();
+  }
+  return {};
+}
+
+// Numbers that repeat stay: kernels of devices take them from the host.
+Array moved(const Array& array, Device device) {
+  const bool stays = !array || is_key(array.dtype()) || repeats_one_element(array.layout());
+  return stays ? array : array.on(device);
+}
 
 // Data-dependent sizes of this instruction become -1.
 ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
@@ -53,8 +71,13 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   const ir::Primitive& primitive = call.instruction.primitive();
   std::vector<Array> operands;
   operands.reserve(call.operands.size());
+  const Device device = device_of(call.operands);
+  bool is_placeless = device.is_cpu();
   for (ir::Value& value : call.operands) {
-    operands.push_back(array_of(value));
+    const Held& held = value.as<Held>();
+    const bool moves = held.is_placeless && !device.is_cpu();
+    operands.push_back(moves ? moved(held.array, device) : held.array);
+    is_placeless = is_placeless && (held.is_placeless || is_key(held.array.dtype()));
     value = {};  // releases the value, so that its memory can be reused
   }
   std::vector<ArrayType> types;
@@ -69,14 +92,17 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   kernel_call.device.is_cpu() ? run_kernel(kernel_of(primitive), kernel_call)
                               : run_on_device(kernel_call);
   find_data_dependent_sizes(call, results);
-  for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const bool stays = is_placeless && results[i].is_on_host();
+    call.results[i] = stays ? placeless(std::move(results[i])) : value_of(std::move(results[i]));
+  }
 }
 
-ir::Value TensorMachine::literal(const Literal& literal) { return value_of(Array::of(literal)); }
+ir::Value TensorMachine::literal(const Literal& literal) { return placeless(Array::of(literal)); }
 
 ir::Value TensorMachine::from_size(int64_t size, DType dtype) {
   ir::expect_holds(dtype, size);
-  return value_of(Array::filled(dtype, {}, Element::of_signed(size)));
+  return placeless(Array::filled(dtype, {}, Element::of_signed(size)));
 }
 
 ir::Value TensorMachine::from_boolean(bool truth) { return value_of(Array::of(truth)); }
@@ -95,20 +121,21 @@ ir::ArraySizes TensorMachine::sizes_of(const ir::Value& array) {
 }
 
 ir::Value TensorMachine::slice(const ir::Value& stacked, int64_t index) {
-  const Array& array = array_of(stacked);
-  return value_of(array.view(array.layout().picked(0, index)));
+  const Held& held = stacked.as<Held>();
+  return ir::Value::of(
+      Held{held.array.view(held.array.layout().picked(0, index)), held.is_placeless});
 }
 
 ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) {
   Sizes sizes(each.sizes);
   sizes.insert(0, static_cast<int64_t>(slices.size()));
-  const Device device = slices.empty() ? Device() : array_of(slices[0]).device();
-  Array stacked = Array::empty_on(device, each.dtype, std::move(sizes));
+  Array stacked = Array::empty_on(device_of(slices), each.dtype, std::move(sizes));
   for (size_t i = 0; i < slices.size(); ++i) {
     Array place = stacked.view(stacked.layout().picked(0, static_cast<int64_t>(i)));
     copy_elements(array_of(slices[i]), place);
   }
-  return value_of(std::move(stacked));
+  const auto is_placeless = [](const ir::Value& slice) { return slice.as<Held>().is_placeless; };
+  return ir::Value::of(Held{std::move(stacked), std::ranges::all_of(slices, is_placeless)});
 }
 
 std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> values) {

@@ -76,5 +76,5 @@ else()
   message(FATAL_ERROR "outside.cmake: no way '${WAY}'")
 endif()
 
-# What others do not use, over 1 GB.
+# No other test uses these folders of over 1 GB.
 file(REMOVE_RECURSE "${WORK}/build" "${WORK}/outside_build" "${WORK}/site")

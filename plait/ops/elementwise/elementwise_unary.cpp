@@ -557,7 +557,8 @@ bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
 Tensor classified(const ir::Primitive& primitive, const Operand& x, bool for_integers) {
   const Tensor tensor = tensor_from(x);
   if (!is_whole(tensor.dtype())) return apply(primitive, {tensor});
-  return broadcast_to(scalar_tensor(for_integers, DType::boolean), tensor.shape());
+  return broadcast_to(on_default_device(scalar_tensor(for_integers, DType::boolean)),
+                      tensor.shape());
 }
 
 }  // namespace

@@ -520,7 +520,7 @@ Tensor allclose(const Operand& a, const Operand& b, const Closeness& closeness) 
 
 Tensor array_equal(const Tensor& a, const Tensor& b) {
   const Call call("array_equal", a, b);
-  if (!same(a.shape(), b.shape())) return scalar_tensor(false, DType::boolean);
+  if (!same(a.shape(), b.shape())) return on_default_device(scalar_tensor(false, DType::boolean));
   return all(equal(a, b));
 }
 

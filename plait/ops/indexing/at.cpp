@@ -96,7 +96,8 @@ Tensor change_slice(Combine combine, Tensor& x, const IndexPlan& plan, const Ten
   Tensor part = broadcast_to_shape("at", value, plan.result);
   if (combine != Combine::set) part = combine_two(combine, view_of(x, plan), part);
   part = reshape(part, plan.part());
-  return plan.takes_all ? part : update_slice_into(x, part, plan.ranges);
+  const bool replaces = plan.takes_all && part.device() == x.device();
+  return replaces ? part : update_slice_into(x, part, plan.ranges);
 }
 
 Tensor change_rows(Combine combine, Tensor& x, const IndexPlan& plan, const Tensor& value) {

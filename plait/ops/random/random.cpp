@@ -21,11 +21,19 @@ namespace {
 
 std::vector<Dim> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
+// A key has no device: the default one is where the draws are.
+template <class Attributes>
+Tensor drawn(const ir::Primitive& primitive, std::string_view function, const Tensor& key,
+             Attributes attributes) {
+  return on_default_device(
+      apply(primitive, {expect_key(function, key)}, ir::Attributes::of(std::move(attributes))));
+}
+
 Tensor values(std::string_view function, Distribution distribution, const Tensor& key,
               const Shape& shape, DType dtype) {
   expect_floating(function, dtype);
-  return apply(random_primitives().values, {expect_key(function, key)},
-               ir::Attributes::of(RandomValuesAttributes{distribution, sizes_of(shape), dtype}));
+  return drawn(random_primitives().values, function, key,
+               RandomValuesAttributes{distribution, sizes_of(shape), dtype});
 }
 
 // Rounds to the dtype.
@@ -121,8 +129,7 @@ Tensor draw_key() { return vary_along(apply(random_primitives().draw_key, {}), a
 
 Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
   const Call call("bits", key, shape);
-  return apply(random_primitives().bits, {expect_key("bits", key)},
-               ir::Attributes::of(RandomBitsAttributes{sizes_of(shape), dtype}));
+  return drawn(random_primitives().bits, "bits", key, RandomBitsAttributes{sizes_of(shape), dtype});
 }
 
 Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, DType dtype) {
@@ -158,8 +165,8 @@ Tensor truncated_normal(const Tensor& key, double low, double high, const Shape&
                         DType dtype) {
   const Call call("truncated_normal", key, shape);
   expect_floating("truncated_normal", dtype);
-  return apply(random_primitives().truncated_normal, {expect_key("truncated_normal", key)},
-               ir::Attributes::of(TruncatedNormalAttributes{sizes_of(shape), low, high, dtype}));
+  return drawn(random_primitives().truncated_normal, "truncated_normal", key,
+               TruncatedNormalAttributes{sizes_of(shape), low, high, dtype});
 }
 
 Tensor exponential(const Tensor& key, const Shape& shape, DType dtype) {
@@ -188,9 +195,8 @@ Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType d
     throw ValueError("randint: the range [{}, {}) is empty for {}", low, high, name_of(dtype))
         .at(Location::of_caller());
   }
-  const Tensor numbers =
-      apply(random_primitives().integers, {expect_key("randint", key)},
-            ir::Attributes::of(RandomIntegersAttributes{sizes_of(shape), high - low}));
+  const Tensor numbers = drawn(random_primitives().integers, "randint", key,
+                               RandomIntegersAttributes{sizes_of(shape), high - low});
   return astype(same(low, Dim(0)) ? numbers : numbers + low, dtype);
 }
 
@@ -228,8 +234,8 @@ Tensor permutation(const Tensor& key, Dim count) {
     throw ValueError("permutation: the count is {}, expected 0 or more", count)
         .at(Location::of_caller());
   }
-  return apply(random_primitives().permutation, {expect_key("permutation", key)},
-               ir::Attributes::of(RandomPermutationAttributes{count}));
+  return drawn(random_primitives().permutation, "permutation", key,
+               RandomPermutationAttributes{count});
 }
 
 Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {

@@ -197,7 +197,7 @@ Tensor generalized_normal(const Tensor& key, const Operand& p, const std::option
 Tensor maxwell(const Tensor& key, const Shape& shape, DType dtype) {
   const Call call("maxwell", key, shape);
   const Drawing drawing("maxwell", key, {}, shape, dtype);
-  const Tensor a = drawing.whole(scalar_tensor(1.5, kWide));
+  const Tensor a = drawing.whole(on_default_device(scalar_tensor(1.5, kWide)));
   return drawing.rounded(sqrt(2 * gammas(key, a, false)));
 }
 

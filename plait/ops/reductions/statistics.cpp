@@ -92,7 +92,7 @@ void check_edges(const Tensor& edges) {
         .at(Location::of_caller());
   }
   if (edges.is_traced()) return;
-  const Array numbers = edges.array().converted(DType::f64).contiguous();
+  const Array numbers = edges.array().on_host().converted(DType::f64).contiguous();
   const auto each = numbers.elements<double>();
   const auto descends = [](double a, double b) { return !(a <= b); };
   if (std::ranges::adjacent_find(each, descends) == each.end()) return;

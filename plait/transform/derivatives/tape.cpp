@@ -65,10 +65,40 @@ void expect_followed(std::string_view function, const Tensor& result, const Leve
           "w = (w - step).detach().requires_grad()");
 }
 
+template <class Visit>
+void each_level(const Tensor& tensor, const Visit& visit) {
+  if (!tensor.derivation()) return;
+  tensor.derivation()->origin.levels.for_each(visit);
+  for (const auto& each : tensor.derivation()->tangents) {
+    visit(each->level);
+    each_level(each->tangent, visit);
+  }
+}
+
+// If outer levels follow the gradient, their nodes may lead back to its leaf, which holds it. When
+// these levels are closed it is a constant, and holds no nodes any more.
+void release_at_close(const std::shared_ptr<Listeners>& listeners) {
+  const auto release = [weak = std::weak_ptr(listeners)] {
+    const auto held = weak.lock();
+    if (!held) return;
+    Tensor last;  // freed after the lock
+    const std::lock_guard lock(held->mutex);
+    if (!held->gradient) return;
+    bool is_constant = true;
+    each_level(held->gradient,
+               [&](const LevelPtr& level) { is_constant = is_constant && level->is_closed(); });
+    if (is_constant) last = std::exchange(held->gradient, underived(held->gradient));
+  };
+  each_level(listeners->gradient, [&](const LevelPtr& level) {
+    if (!level->is_of_tape()) level->at_close(release);
+  });
+}
+
 void arrive(Node& leaf, const Tensor& cotangent) {
   const std::lock_guard lock(leaf.listeners->mutex);
   Tensor& total = leaf.listeners->gradient;
   total = total ? plait::add(total, cotangent) : cotangent;
+  release_at_close(leaf.listeners);
 }
 
 std::vector<Tensor> gradients_at(const LevelPtr& level, const Tensor& result,

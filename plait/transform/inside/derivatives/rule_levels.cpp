@@ -149,11 +149,31 @@ Tensors follow_with(Custom custom, std::span<const SeenResult> seen) {
 
 // ---- Instructions whose callees have rules.
 
-bool has_rules(const ir::Program& program) {
-  return ir::any_instruction(program, [](const ir::Instruction& instruction) {
-    const ir::Structure structure = instruction.primitive().structure;
-    return structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp;
-  });
+bool has_rules(const ir::Program& program, const ir::Function& function) {
+  std::vector<bool> seen(program.functions().size());
+  std::vector<size_t> left = {program.index_of(function.name())};
+  while (!left.empty()) {
+    const size_t index = left.back();
+    left.pop_back();
+    if (seen[index]) continue;
+    seen[index] = true;
+    for (const ir::Instruction instruction : program.function(index).instructions()) {
+      const ir::Structure structure = instruction.primitive().structure;
+      if (structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp) {
+        return true;
+      }
+      if (instruction.callees().empty()) continue;
+      const std::span<const uint32_t> callees = program.callees_of(index, instruction);
+      // A pull runs a derivative. Beside it, it names the function, whose rules are not used again.
+      const size_t run = structure == ir::Structure::pull ? 1 : callees.size();
+      left.insert(left.end(), callees.begin(), callees.begin() + static_cast<ptrdiff_t>(run));
+    }
+  }
+  return false;
+}
+
+bool has_rules(const StagedFunction& function) {
+  return has_rules(function.program, *function.function);
 }
 
 TensorFunction without_rules(TensorFunction function) {

@@ -48,7 +48,9 @@ std::vector<Tensor> follow_with(Custom custom, std::span<const SeenResult> seen)
 
 // ---- Instructions whose callees have rules.
 
-bool has_rules(const ir::Program& program);
+// In the function itself, or in one that it calls.
+bool has_rules(const ir::Program& program, const ir::Function& function);
+bool has_rules(const StagedFunction& function);
 // The same results, computed as the rules compute them, and without rules: what outer levels
 // differentiate.
 TensorFunction without_rules(TensorFunction function);

@@ -98,5 +98,5 @@ Tensor.__array_namespace__ = _array_namespace
 Tensor.to_device = _to_device
 Tensor.__contains__ = _contains
 Tensor.__getattr__ = _core._boundary(of_tensor)
-for _kind in (type(_core.borrow), type(Tensor.__dict__["__add__"]), type(_core.zeros(()).__add__)):
+for _kind in (type(_core.borrow), type(Tensor.__dict__["__add__"]), type(_core.zeros((), device="cpu").__add__)):
     _kind.__signature__ = property(_signature)

@@ -317,18 +317,18 @@ def isreal(self):
 
 
 def new_zeros(self, *shape, dtype=None):
-    """Zeros, by default of the same dtype."""
-    return _core.zeros(*shape, dtype=dtype or self.dtype)
+    """Zeros on the same device, by default of the same dtype."""
+    return _core.zeros(*shape, dtype=dtype or self.dtype, device=self.device)
 
 
 def new_ones(self, *shape, dtype=None):
-    """Ones, by default of the same dtype."""
-    return _core.ones(*shape, dtype=dtype or self.dtype)
+    """Ones on the same device, by default of the same dtype."""
+    return _core.ones(*shape, dtype=dtype or self.dtype, device=self.device)
 
 
 def new_full(self, shape, fill_value, dtype=None):
-    """A tensor filled with the value, by default of the same dtype."""
-    return _core.full(shape, fill_value, dtype or self.dtype)
+    """A tensor on the same device, filled with the value, by default of the same dtype."""
+    return _core.full(shape, fill_value, dtype or self.dtype, device=self.device)
 
 
 for _method in (astype, type_as, to, cpu, cuda, is_floating_point, is_complex, dim, numel, element_size, clone, tolist, transpose, t, view, view_as,

@@ -6,7 +6,7 @@ import types
 
 from plait import _core
 from plait.inside.jit.jit_arguments import Fixed
-_LEAF = _core.zeros(())
+_LEAF = _core.zeros((), device="cpu")
 _MOST_SHOWN = 60  # characters of a value
 
 

@@ -104,10 +104,10 @@ def _expect_input(module, x, ranks):
                                 f"of {module.input_size}")
 
 
-def _states(module, hx, shapes, dtype):
+def _states(module, hx, shapes, dtype, device):
     """The initial states as a tuple: hx, or zeros."""
     if hx is None:
-        return tuple(_core.zeros(shape, dtype=dtype) for shape in shapes)
+        return tuple(_core.zeros(shape, dtype=dtype, device=device) for shape in shapes)
     name, is_pair = type(module).__name__, isinstance(hx, tuple) or (isinstance(hx, list) and len(shapes) > 1)
     if is_pair != (len(shapes) > 1) or (is_pair and len(hx) != len(shapes)):
         what = f"a {type(hx).__name__} of {len(hx)}" if is_pair else _shown(asarray(hx))
@@ -134,7 +134,7 @@ class _Cell(Module):
         _expect_input(self, x, (1, 2))
         weights = _weights_of(self, "")
         shapes = self._kind.states * ((*x.shape[:-1], self.hidden_size),)
-        states = _states(self, hx, shapes, result_type(x, weights.weight_hh))
+        states = _states(self, hx, shapes, result_type(x, weights.weight_hh), x.device)
         states = weights.step(self._kind, weights.inputs(self._kind, x), states)
         return states if len(states) > 1 else states[0]
 
@@ -220,7 +220,7 @@ class _Layers(Module):
         batch = x.shape[:-2] if x.ndim == 2 else (x.shape[0 if self.batch_first else 1],)
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)[:self._kind.states]
         weights = [_weights_of(self, f"_l{layer}{suffix}") for layer, suffix in self._places()]
-        states = _states(self, hx, [(len(weights), *batch, size) for size in sizes], result_type(x, weights[0].weight_hh))
+        states = _states(self, hx, [(len(weights), *batch, size) for size in sizes], result_type(x, weights[0].weight_hh), x.device)
         if self.batch_first and batch:
             x = _core.swapaxes(x, 0, 1)
         within = self._within(lengths, x)

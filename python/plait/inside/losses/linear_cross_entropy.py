@@ -136,7 +136,8 @@ class _Rows:
             sums = [None if one is None else one + _core.astype(other, exact) for one, other in zip(sums, by_weights)]
             return (total + _core.astype(value, exact), sums), by_x
 
-        nothing = _core.zeros((), dtype=exact), [None if each is None else _core.zeros(each.shape, dtype=exact) for each in weights]
+        sums = [None if each is None else _core.zeros_like(each, dtype=exact) for each in weights]
+        nothing = _core.zeros((), dtype=exact, device=x.device), sums
         (total, sums), by_x = self.each_block(step, nothing, x, target)
         return total, [by_x, *(None if one is None else _core.astype(one, each.dtype) for one, each in zip(sums, weights))]
 

@@ -31,7 +31,7 @@ class Classification(Metric):
     def _rows(self, predictions, targets, mask):
         """(predictions [rows, classes] or [rows], targets, which count): of scores, or of labels."""
         name, predictions, targets = type(self).__name__, _core.stop_gradient(asarray(predictions)), asarray(targets)
-        counts = counted(name, mask, targets.shape)
+        counts = counted(name, mask, targets)
         if self.ignore_index is not None:
             counts = counts & (targets != self.ignore_index)
         if self.task != "multiclass":
@@ -279,7 +279,7 @@ class Perplexity(Metric):
         if logits.dtype != _core.f64:
             logits = _core.astype(logits, _core.f32)
         expect_class_dtype("Perplexity", logits, targets)
-        counts = counted("Perplexity", mask, targets.shape)
+        counts = counted("Perplexity", mask, targets)
         if self.ignore_index is not None:
             counts = counts & (targets != self.ignore_index)
         classes = _core.where(counts, _core.where(targets < 0, -2, targets), -1)  # -2 is refused, -1 is ignored

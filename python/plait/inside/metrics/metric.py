@@ -195,10 +195,11 @@ def exact(x):
     return _core.astype(_core.stop_gradient(asarray(x)), _core.f64)
 
 
-def counted(name, mask, shape):
-    """Which elements count: the mask, repeated along the axes that it lacks."""
+def counted(name, mask, like):
+    """Which elements of a tensor count: the mask, repeated along the axes that it lacks."""
+    shape = like.shape
     if mask is None:
-        return _core.full(shape, True, dtype=_core.boolean)
+        return _core.full(shape, True, dtype=_core.boolean, device=like.device)
     mask = asarray(mask)
     if mask.dtype != _core.boolean:
         raise errors.TypeError.with_hint(f"metrics.{name}: the mask is {mask.dtype.name}{list(mask.shape)}, expected bool", "mask != 0")

@@ -15,14 +15,14 @@ class _Total(Metric):
 
     def _added(self, values, weights, mask):
         values = exact(values)
-        weights = _core.broadcast_to(_weights(type(self).__name__, weights, mask, values.shape), values.shape)
+        weights = _core.broadcast_to(_weights(type(self).__name__, weights, mask, values), values.shape)
         total = _core.sum(_core.where(weights == 0, 0, values) * weights)
         return self.merge(self.with_(total=total, count=_core.sum(weights)))
 
 
-def _weights(name, weights, mask, shape):
+def _weights(name, weights, mask, values):
     """The weight of each element: 0 where it is masked."""
-    counts = counted(name, mask, shape)
+    counts = counted(name, mask, values)
     if weights is None:
         return exact(counts)
     return _core.where(counts, exact(weights), 0)
@@ -137,7 +137,7 @@ class R2(Metric):
         weights = None if weights is None else asarray(weights)
         if weights is not None and weights.ndim < targets.ndim:
             weights = _core.reshape(weights, (*weights.shape, *[1] * (targets.ndim - weights.ndim)))
-        weights = _core.broadcast_to(_weights("R2", weights, mask, targets.shape), targets.shape)
+        weights = _core.broadcast_to(_weights("R2", weights, mask, targets), targets.shape)
         rows = [_core.reshape(_core.where(weights == 0, 0, each), (-1, self.num_outputs)) for each in (predictions, targets, weights)]
         predictions, targets, weights = rows
         count = _core.sum(weights, 0)

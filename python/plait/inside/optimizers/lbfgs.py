@@ -42,10 +42,11 @@ class LBFGS(ModelOptimizer):
         expect_model("LBFGS", params)
         flat = _Flat(Weights("LBFGS", params))
         mark_parameters(list(flat.weights.values.values()))
-        size, history = flat.packed(flat.weights.values).shape, (history_size,)
+        packed, history = flat.packed(flat.weights.values), (history_size,)
+        size = packed.shape
         shapes = {"d": size, "t": (), "old_dirs": history + size, "old_stps": history + size, "ro": history, "H_diag": (), "prev_flat_grad": size,
                   "prev_loss": ()}
-        self.state = {name: _core.zeros(shape, dtype=flat.dtype) for name, shape in shapes.items()}
+        self.state = {name: _core.zeros(shape, dtype=flat.dtype, device=packed.device) for name, shape in shapes.items()}
         self.state |= {name: _core.zeros((), dtype=_core.i64) for name in ("num_old", "n_iter", "func_evals")}
         self.loss, self.steps = _core.zeros((), dtype=flat.dtype), _core.zeros((), dtype=_core.i64)
 

@@ -69,7 +69,7 @@ _BLOCK = 256
 def _blocks(x):
     flat = _core.reshape(x, (-1,))
     missing = -x.size % _BLOCK
-    flat = _core.concat([flat, _core.zeros((missing,), dtype=flat.dtype)], axis=0) if missing else flat
+    flat = _core.concat([flat, _core.zeros((missing,), dtype=flat.dtype, device=flat.device)], axis=0) if missing else flat
     return _core.reshape(flat, (-1, _BLOCK))
 
 
@@ -108,8 +108,9 @@ class scale_by_adam_8bit(Adaptive):  # noqa: N801
     def _begin(self, weight, n):
         if weight.dtype.kind == "complex":
             raise errors.TypeError(f"{self._name()}: a weight is complex, expected real numbers")
-        zeros, blocks = _core.zeros, -(-weight.size // _BLOCK)
-        return [zeros((blocks, each), dtype=dtype) for dtype, each in ((_core.i8, _BLOCK), (_core.f32, 1), (_core.u8, _BLOCK), (_core.f32, 1))]
+        blocks = -(-weight.size // _BLOCK)
+        return [_core.zeros((blocks, each), dtype=dtype, device=weight.device)
+                for dtype, each in ((_core.i8, _BLOCK), (_core.f32, 1), (_core.u8, _BLOCK), (_core.f32, 1))]
 
     def _one(self, n, update, mu, mu_scale, nu, nu_scale):
         mu = n.mix("b1", decode(mu, mu_scale, *_MU, update), update)

@@ -9,7 +9,7 @@ from plait.inside.transforms.changing_bodies import Bodies
 from plait.inside.transforms.derivatives import _chosen, _tangents, _tensors, _with_tensors, pair_of
 from plait.inside.trees.given import Copies, place_of_argument
 
-_LEAF = _core.zeros(())  # represents a tensor where only the structure matters
+_LEAF = _core.zeros((), device="cpu")  # represents a tensor where only the structure matters
 
 
 class _Custom:

@@ -60,9 +60,7 @@ class Branches {
     if (should_keep_tapes(operands)) {
       if (auto results = run_with_tapes(all, wanted)) return *results;
     }
-    const auto has_rules = [](const StagedFunction& each) {
-      return customs::has_rules(each.program);
-    };
+    const auto has_rules = [](const StagedFunction& each) { return customs::has_rules(each); };
     if (std::ranges::any_of(branches_, has_rules)) {
       if (customs::are_several_levels(operands)) return run_by_levels(index, operands);
       for (size_t i = 0; i < callees.size(); ++i) {

@@ -135,7 +135,7 @@ Tensors follow_by_levels(const RecursiveFunction& function, std::span<const Tens
 // The values of the results, followed by the tape if one is kept.
 Tensors results_and_tape(const RecursiveFunction& function, std::span<const Tensor> values,
                          const std::vector<bool>& wanted) {
-  const bool has_rules = customs::has_rules(function.program());
+  const bool has_rules = customs::has_rules(function.program(), function.function());
   // A call within the function that `computing` makes.
   OpenRecursion* const open = has_rules ? find_open(function, "computing", values) : nullptr;
   if (open != nullptr) return open->call(values);
@@ -164,7 +164,8 @@ Tensors follow_forward(const RecursiveFunction& function, std::span<const Tensor
 }
 
 Tensors follow_in_reverse(const RecursiveFunction& function, std::span<const Tensor> operands) {
-  if (customs::are_several_levels(operands) && customs::has_rules(function.program())) {
+  if (customs::are_several_levels(operands) &&
+      customs::has_rules(function.program(), function.function())) {
     return follow_by_levels(function, operands);
   }
   const std::vector<bool> wanted = control::which_are_followed(operands);

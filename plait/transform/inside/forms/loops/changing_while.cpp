@@ -246,7 +246,7 @@ class History {
 // differentiate.
 StagedLoop computing(const StagedLoop& loop) {
   StagedLoop found = loop;
-  if (customs::has_rules(loop.body.program)) {
+  if (customs::has_rules(loop.body)) {
     found.body = stage(loop.body.function->name(), loop.types(), customs::without_rules(loop.body));
   }
   return found;
@@ -267,7 +267,7 @@ class ChangingWhile {
   };
 
   Counted run_counted(std::span<const Tensor> operands) const {
-    if (customs::are_several_levels(operands) && customs::has_rules(loop_.body.program)) {
+    if (customs::are_several_levels(operands) && customs::has_rules(loop_.body)) {
       return run_by_levels(operands);
     }
     Counted found = record(operands);
@@ -341,7 +341,7 @@ class ChangingWhile {
   }
 
   StagedLoop loop_, computing_;
-  History history_;  // of the loop without rules
+  History history_;  // without rules
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class Scan {
 
   Tensors run_agreed(std::span<const Tensor> operands) const {
     if (!is_followed(operands)) return record(body_, operands);
-    const bool has_rules = customs::has_rules(body_.program);
+    const bool has_rules = customs::has_rules(body_);
     if (has_rules && customs::are_several_levels(operands)) return run_by_levels(operands);
     const size_t results = body_.function->results().size();
     const std::vector<bool> wanted = which_are_followed(operands);

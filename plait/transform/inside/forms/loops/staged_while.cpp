@@ -33,7 +33,7 @@ class While {
 
   // Counts the steps for the backward pass.
   Counted run_counted(std::span<const Tensor> operands) const {
-    const bool has_rules = customs::has_rules(loop_.body.program);
+    const bool has_rules = customs::has_rules(loop_.body);
     if (has_rules && customs::are_several_levels(operands)) return run_by_levels(operands);
     Tensors all = record_counted(
         has_rules ? customs::without_rules(loop_.body) : TensorFunction(loop_.body), operands);

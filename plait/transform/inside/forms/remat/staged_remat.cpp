@@ -20,7 +20,7 @@ class StagedRemat {
   std::vector<Tensor> run(std::span<const Tensor> operands) const {
     const size_t count = function_.function->results().size();
     const bool derives = is_followed(operands);
-    if (derives && customs::are_several_levels(operands) && customs::has_rules(function_.program)) {
+    if (derives && customs::are_several_levels(operands) && customs::has_rules(function_)) {
       return run_by_levels(operands);
     }
     const NewCallee callee{function_.function->name(), ir_types_of(operands),
@@ -110,7 +110,7 @@ class StagedRemat {
     const bool stores = ir::any_instruction(
         function_.program, [&](const ir::Instruction& each) { return keeps(each); });
     if (!stores)
-      return customs::has_rules(function_.program) ? customs::without_rules(function_) : function_;
+      return customs::has_rules(function_) ? customs::without_rules(function_) : function_;
     return [self = *this](std::span<const Tensor> operands) {
       std::vector<Tensor> kept;
       const RunOptions options{.in_place_of = [&](const ApplyInstruction& apply) {
