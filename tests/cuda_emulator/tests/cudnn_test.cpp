@@ -127,7 +127,7 @@ class Convolutions : public Gpu {
                                                                     c.algorithm, &bytes);
   }
 
-  // Of f32 in row-major order.
+  // Uploads f32 in row-major order, and convolves.
   cudnnStatus_t run(const Case& c) {
     if (const cudnnStatus_t status = describe(c)) return status;
     size_t bytes = 0;

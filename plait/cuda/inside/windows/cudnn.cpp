@@ -24,7 +24,7 @@ const ListedSettings cudnn_settings{&kCudnn};
 namespace cuda {
 namespace {
 
-// Of one device. A library that does not work there is not tried again.
+// The handle of one device. A library that does not work there is not tried again.
 struct DeviceHandle {
   std::mutex mutex;
   CudnnHandle handle = nullptr;

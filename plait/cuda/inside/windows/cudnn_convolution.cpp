@@ -16,7 +16,7 @@ using Dimension = ConvolutionShape::Dimension;
 
 // cuDNN takes numbers of 32 bits, and at most so many elements in an array.
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-constexpr uintptr_t kAlignment = 16;  // of all addresses: what tensor cores load
+constexpr uintptr_t kAlignment = 16;  // bytes, for tensor cores
 
 bool has_cudnn_dtype(DType dtype) {
   return dtype == DType::f64 || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
@@ -65,8 +65,8 @@ bool is_aligned(const Array& x) {
 bool is_faster_directly(const ConvolutionShape& s, bool is_last) {
   if (!is_direct(s) || s.groups == 1 || is_last) return false;
   const auto is_dilated = [](const Dimension& d) { return d.dilation != 1; };
-  const bool is_even = s.rank == 2 && s.spatial[1].stride == s.spatial[2].stride;
-  return !(s.dtype == DType::f16 && is_even && s.inputs >= 32 &&
+  const bool has_even_strides = s.rank == 2 && s.spatial[1].stride == s.spatial[2].stride;
+  return !(s.dtype == DType::f16 && has_even_strides && s.inputs >= 32 &&
            std::ranges::none_of(s.spatial, is_dilated));
 }
 

@@ -45,7 +45,7 @@ Shared shared_of(const PaddedInput& padded, const Array& x, const Array& copy) {
   return shared;
 }
 
-// Of a dense array, in any order of its axes.
+// Sets a dense array, in any order of its axes, to zero.
 void clear(const CudaDevice& device, const Array& x) {
   Layout layout = Layout::contiguous({x.element_count()});
   layout.offset = x.layout().offset;

@@ -12,7 +12,7 @@ namespace plait::cuda {
 // zeros, and lacks the elements that are cropped or that no window meets. Only the number of
 // windows depends on the padding of the far end: often that of the near end gives the same number.
 struct PaddedAxis {
-  int64_t size = 1;     // of the input or its copy
+  int64_t size = 1;     // that of the input or its copy
   int64_t padding = 0;  // that the convolution adds
   int64_t low = 0;      // zeros that the copy has before the input; negative: elements it lacks
 };
