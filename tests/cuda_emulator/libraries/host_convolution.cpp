@@ -48,11 +48,13 @@ std::vector<double> values_of(const TensorDescription& tensor, uint64_t address,
   const uint32_t type = number_type(tensor.type);
   const size_t each = bytes_of_type(type);
   const char* const from = reached(address, static_cast<size_t>(tensor.extent()) * each);
+  const bool has_gaps = tensor.extent() != tensor.count();
+  if (!has_gaps) require_written(address, static_cast<size_t>(tensor.count()) * each);
   std::vector<double> values;
   values.reserve(static_cast<size_t>(tensor.count()));
   for_each_offset(tensor, [&](int64_t offset) {
     const size_t at = static_cast<size_t>(offset) * each;
-    require_written(address + at, each);
+    if (has_gaps) require_written(address + at, each);
     const double value = loaded_number(from + at, type);
     values.push_back(is_tf32 ? rounded_to_tf32(static_cast<float>(value)) : value);
   });
@@ -78,7 +80,12 @@ struct Space {
 
 class Convolver {
  public:
-  explicit Convolver(const HostConvolution& c) : c_(c), in_(c.x), kernel_(c.w), out_(c.y) {}
+  explicit Convolver(const HostConvolution& c) : c_(c), in_(c.x), kernel_(c.w), out_(c.y) {
+    for (int64_t place = 0; place < out_.count(); ++place) {
+      for (int64_t tap = 0; tap < kernel_.count(); ++tap)
+        inputs_.push_back(input_place(place, tap));
+    }
+  }
 
   // Calls body(x, w, y) with the numbers of the elements that are multiplied.
   template <class F>
@@ -99,14 +106,18 @@ class Convolver {
  private:
   template <class F>
   void for_each_pair(int64_t x, int64_t w, int64_t y, F&& body) const {
-    for (int64_t place = 0; place < out_.count(); ++place) {
-      for (int64_t tap = 0; tap < kernel_.count(); ++tap) {
-        const int64_t from = input_place(place, tap);
-        if (from >= 0) body(x + from, w + tap, y + place);
+    const int64_t places = out_.count(), taps = kernel_.count();
+    const int64_t* from = inputs_.data();
+    for (int64_t place = 0; place < places; ++place) {
+      for (int64_t tap = 0; tap < taps; ++tap, ++from) {
+        if (*from >= 0)
+          body(static_cast<size_t>(x + *from), static_cast<size_t>(w + tap),
+               static_cast<size_t>(y + place));
       }
     }
   }
 
+  // The place in x of an element of the kernel, at a place of y; -1 outside of x.
   int64_t input_place(int64_t place, int64_t tap) const {
     int64_t at[3], element[3], found = 0;
     out_.split(place, at);
@@ -125,6 +136,7 @@ class Convolver {
 
   const HostConvolution& c_;
   Space in_, kernel_, out_;
+  std::vector<int64_t> inputs_;  // for each place and element of the kernel
 };
 
 std::vector<double> sums_of(const HostConvolution& c) {
@@ -133,22 +145,18 @@ std::vector<double> sums_of(const HostConvolution& c) {
   if (c.pass != ConvolutionPass::backward_data) x = values_of(c.x, c.x_address, is_tf32);
   if (c.pass != ConvolutionPass::backward_filter) w = values_of(c.w, c.w_address, is_tf32);
   if (c.pass != ConvolutionPass::forward) y = values_of(c.y, c.y_address, is_tf32);
-  const auto at = [](const std::vector<double>& values, int64_t i) {
-    return values[static_cast<size_t>(i)];
-  };
-  Convolver(c).for_each_product([&](int64_t of_x, int64_t of_w, int64_t of_y) {
-    switch (c.pass) {
-      case ConvolutionPass::forward:
-        sums[static_cast<size_t>(of_y)] += at(x, of_x) * at(w, of_w);
-        break;
-      case ConvolutionPass::backward_data:
-        sums[static_cast<size_t>(of_x)] += at(y, of_y) * at(w, of_w);
-        break;
-      case ConvolutionPass::backward_filter:
-        sums[static_cast<size_t>(of_w)] += at(x, of_x) * at(y, of_y);
-        break;
-    }
-  });
+  const Convolver all(c);
+  switch (c.pass) {
+    case ConvolutionPass::forward:
+      all.for_each_product([&](size_t i, size_t k, size_t o) { sums[o] += x[i] * w[k]; });
+      break;
+    case ConvolutionPass::backward_data:
+      all.for_each_product([&](size_t i, size_t k, size_t o) { sums[i] += y[o] * w[k]; });
+      break;
+    case ConvolutionPass::backward_filter:
+      all.for_each_product([&](size_t i, size_t k, size_t o) { sums[k] += x[i] * y[o]; });
+      break;
+  }
   return sums;
 }
 
@@ -158,6 +166,7 @@ void store(const HostConvolution& c, const std::vector<double>& sums) {
   const size_t each = bytes_of_type(type);
   const uint64_t address = c.result_address();
   char* const to = reached(address, static_cast<size_t>(tensor.extent()) * each);
+  const bool has_gaps = tensor.extent() != tensor.count();
   size_t next = 0;
   for_each_offset(tensor, [&](int64_t offset) {
     const size_t at = static_cast<size_t>(offset) * each;
@@ -168,8 +177,9 @@ void store(const HostConvolution& c, const std::vector<double>& sums) {
     }
     store_number(to + at, type, value);
     if (c.is_inexact) to[at] = static_cast<char>(to[at] ^ 1);
-    note_written(address + at, each);
+    if (has_gaps) note_written(address + at, each);
   });
+  if (!has_gaps) note_written(address, static_cast<size_t>(tensor.count()) * each);
 }
 
 }  // namespace

@@ -129,7 +129,8 @@ void check_cudnn(const Cudnn& library, CudnnStatus status, const char* call) {
   std::array<char, 512> words{};
   library.get_last_error(words.data(), words.size());
   words.back() = 0;
-  throw DeviceError("{}: {} {}", call, library.get_error_string(status), words.data())
+  const char* const between = words[0] == 0 ? "" : ": ";
+  throw DeviceError("{}: {}{}{}", call, library.get_error_string(status), between, words.data())
       .hint("the setting cudnn=off computes convolutions without cuDNN");
 }
 

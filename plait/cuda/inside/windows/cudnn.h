@@ -88,7 +88,8 @@ struct Cudnn {
 };
 
 // Null if the setting is `off`, or if it is `auto` and no library can be opened, which is logged
-// once. DeviceError if the setting names one that cannot be opened.
+// once. DeviceError if the setting names one that cannot be opened. A library stays open; only
+// `off` is looked at again.
 const Cudnn* cudnn();
 LibraryNames cudnn_names();
 // For tests: a library of a known path, or the search for known names.

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/core/inside/system/immortal.h"
@@ -201,7 +203,10 @@ std::shared_ptr<const PreparedConvolution> PreparedConvolution::of(
         const LockedCudnn locked(library, device);
         if (!locked) return nullptr;
         const auto made = std::make_shared<PreparedConvolution>(library, device, wanted);
-        return made->find_algorithm(locked.handle()) ? made : nullptr;
+        if (made->find_algorithm(locked.handle())) return made;
+        log(LogArea::cuda, LogLevel::debug, "cuDNN declines [{}] by a kernel [{}] in {} groups",
+            fmt::join(wanted.x, ", "), fmt::join(wanted.w, ", "), wanted.groups);
+        return nullptr;
       });
 }
 
