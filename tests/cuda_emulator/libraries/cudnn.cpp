@@ -2,13 +2,42 @@
 #include "tests/cuda_emulator/abi/cudnn.h"
 
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <string>
 
+#include "tests/cuda_emulator/device/findings.h"
 #include "tests/cuda_emulator/libraries/cudnn_objects.h"
 #include "tests/cuda_emulator/libraries/matmul.h"
 
 namespace emulator {
 namespace {
+
+// A handle while a call uses it. The manual: by one thread at a time.
+class HandleUse {
+ public:
+  explicit HandleUse(const void* handle) : handle_(handle) {
+    const std::lock_guard lock(mutex());
+    if (!users().insert(handle).second) note_finding("cudnn: two threads use a handle together");
+  }
+  ~HandleUse() {
+    const std::lock_guard lock(mutex());
+    users().erase(handle_);
+  }
+  HandleUse(const HandleUse&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static auto* one = new std::mutex;
+    return *one;
+  }
+  static std::set<const void*>& users() {
+    static auto* all = new std::set<const void*>;
+    return *all;
+  }
+
+  const void* handle_;
+};
 
 // The handle of a call, on whose device the context of this thread is.
 const CudnnHandle& current_handle(cudnnHandle_t handle) {
@@ -49,6 +78,7 @@ cudnnStatus_t find_convolution_algorithms(cudnnHandle_t handle, ConvolutionPass 
                                           cudnnTensorDescriptor_t y,
                                           cudnnConvolutionDescriptor_t descriptor, int wanted,
                                           int* found, cudnnConvolutionAlgoPerf_t* results) {
+  const HandleUse use(handle);
   return entered_cudnn([&] {
     current_handle(handle);
     refuse(!found || !results, "no place for results", CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
@@ -74,6 +104,7 @@ cudnnStatus_t find_convolution_workspace(cudnnHandle_t handle, ConvolutionPass p
                                          cudnnTensorDescriptor_t y,
                                          cudnnConvolutionDescriptor_t descriptor, int algorithm,
                                          size_t* bytes) {
+  const HandleUse use(handle);
   return entered_cudnn([&] {
     current_handle(handle);
     described(pass, x, w, y, descriptor);
@@ -92,6 +123,7 @@ cudnnStatus_t convolve(cudnnHandle_t handle, ConvolutionPass pass, cudnnTensorDe
                        cudnnFilterDescriptor_t w, cudnnTensorDescriptor_t y,
                        cudnnConvolutionDescriptor_t descriptor, int algorithm,
                        const Pointers& pointers) {
+  const HandleUse use(handle);
   return entered_cudnn([&] {
     const CudnnHandle& own = current_handle(handle);
     HostConvolution c = described(pass, x, w, y, descriptor);

@@ -19,10 +19,12 @@ void set_sizes(TensorDescription& tensor, int type, int rank, const int* sizes) 
   TensorDescription made;
   made.type = type;
   made.rank = rank;
+  int64_t count = 1;
   for (int axis = 0; axis < rank; ++axis) {
     refuse(sizes[axis] < 1, "a size below 1");
     made.sizes[axis] = sizes[axis];
-    refuse(made.count() > 0x7fffffff, "more than 2^31 - 1 elements", CUDNN_STATUS_NOT_SUPPORTED);
+    count *= sizes[axis];
+    refuse(count > 0x7fffffff, "more than 2^31 - 1 elements", CUDNN_STATUS_NOT_SUPPORTED);
   }
   made.is_set = true;
   tensor = made;

@@ -75,8 +75,7 @@ Cudnn functions_of(const Library& library) {
 }
 
 void log_missing(const DeviceError& error) {
-  log(LogArea::cuda, LogLevel::warning,
-      "convolutions run without cuDNN: {} ({}); the setting cudnn=off hides this", error.message(),
+  log(LogArea::cuda, LogLevel::warning, "convolutions run without cuDNN: {}; {}", error.message(),
       error.hint());
 }
 
