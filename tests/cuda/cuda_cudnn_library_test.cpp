@@ -123,14 +123,18 @@ TEST_F(CudnnLibrary, TwoDevicesAndThreads) {
               w = assorted(DType::f32, {4, 3, 3, 2}, 2, true);
   const Array expected = convolution(Tensor(x), Tensor(w), strided_convolution()).array();
   std::atomic<int> equal{0};
+  constexpr int kTurns = 50;
   const auto convolve = [&](Device device) {
     const Tensor x_there(x.on(device)), w_there(w.on(device));
-    for (int turn = 0; turn < 5; ++turn) {
-      const Array y = convolution(x_there, w_there, strided_convolution()).array();
+    std::vector<Array> found;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      found.push_back(convolution(x_there, w_there, strided_convolution()).array());
+    }
+    for (const Array& y : found) {
       if (y.device() == device && same_bits(y.on_host(), expected)) ++equal;
     }
   };
-  expect_runs(20, [&] {
+  expect_runs(4 * kTurns, [&] {
     std::vector<std::thread> threads;
     for (const bool is_other : {false, true, false, true}) {
       const Device device = is_other ? cuda_test::kOtherDevice : cuda_test::kDevice;
@@ -144,7 +148,7 @@ TEST_F(CudnnLibrary, TwoDevicesAndThreads) {
     }
     for (std::thread& thread : threads) thread.join();
   });
-  EXPECT_EQ(equal, 20);
+  EXPECT_EQ(equal, 4 * kTurns);
 }
 
 }  // namespace

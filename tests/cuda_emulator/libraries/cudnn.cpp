@@ -1,10 +1,13 @@
 // The functions of cuDNN.
 #include "tests/cuda_emulator/abi/cudnn.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/cuda_emulator/device/findings.h"
 #include "tests/cuda_emulator/libraries/cudnn_objects.h"
@@ -13,26 +16,39 @@
 namespace emulator {
 namespace {
 
-// A handle while a call uses it. The manual: by one thread at a time.
+// A handle while a call uses it. The manual: by one thread at a time. A call waits a little when
+// threads take turns, so that one that does not keep the others out is found.
 class HandleUse {
  public:
   explicit HandleUse(const void* handle) : handle_(handle) {
-    const std::lock_guard lock(mutex());
-    if (!users().insert(handle).second) note_finding("cudnn: two threads use a handle together");
+    if (begin()) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
   ~HandleUse() {
     const std::lock_guard lock(mutex());
-    users().erase(handle_);
+    users()[handle_].is_there = false;
   }
   HandleUse(const HandleUse&) = delete;
 
  private:
+  struct User {
+    bool is_there = false;
+    std::thread::id thread = std::this_thread::get_id();
+  };
+
+  // True if another thread was the last user.
+  bool begin() {
+    const std::lock_guard lock(mutex());
+    User& user = users()[handle_];
+    if (user.is_there) note_finding("cudnn: two threads use a handle together");
+    user.is_there = true;
+    return std::exchange(user.thread, std::this_thread::get_id()) != std::this_thread::get_id();
+  }
   static std::mutex& mutex() {
     static auto* one = new std::mutex;
     return *one;
   }
-  static std::set<const void*>& users() {
-    static auto* all = new std::set<const void*>;
+  static std::map<const void*, User>& users() {
+    static auto* all = new std::map<const void*, User>;
     return *all;
   }
 
