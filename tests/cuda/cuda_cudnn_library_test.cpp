@@ -1,6 +1,7 @@
 // The choice between cuDNN and other kernels, and its library, memory and threads.
 #include <atomic>
 #include <cstdlib>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -124,6 +125,7 @@ TEST_F(CudnnLibrary, TwoDevicesAndThreads) {
   const Array expected = convolution(Tensor(x), Tensor(w), strided_convolution()).array();
   std::atomic<int> equal{0};
   constexpr int kTurns = 50;
+  std::latch all_are_ready(4);
   const auto convolve = [&](Device device) {
     const Tensor x_there(x.on(device)), w_there(w.on(device));
     std::vector<Array> found;
@@ -138,7 +140,8 @@ TEST_F(CudnnLibrary, TwoDevicesAndThreads) {
     std::vector<std::thread> threads;
     for (const bool is_other : {false, true, false, true}) {
       const Device device = is_other ? cuda_test::kOtherDevice : cuda_test::kDevice;
-      threads.emplace_back([&convolve, device] {
+      threads.emplace_back([&, device] {
+        all_are_ready.arrive_and_wait();
         try {
           convolve(device);
         } catch (const Error& error) {
