@@ -110,7 +110,7 @@ TEST(Settings, OfEveryRoomAreListed) {
     if (state.name != "cache") names += state.name + " ";  // only where code is generated
   }
   EXPECT_EQ(names,
-            "arena cpu cublaslt cuda default_device detect_anomaly device_memory_limit dump "
+            "arena cpu cublaslt cuda cudnn default_device detect_anomaly device_memory_limit dump "
             "float32_matmul_precision log memory_limit nvrtc passes "
             "reproducible spin_microseconds threads verify ");
 }

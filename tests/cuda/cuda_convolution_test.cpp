@@ -1,16 +1,14 @@
-// Convolutions and their transposes on the emulated device: the CPU's bits, because all sums of the
-// numbers are exact.
+// Convolutions and their transposes on the emulated device, without cuDNN: the CPU's bits, because
+// all sums of the numbers are exact.
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "plait/cuda/inside/windows/direct_convolution.h"
 #include "plait/cuda/inside/windows/patch_products.h"
-#include "plait/ops/inside/neural/convolution_shape.h"
-#include "plait/ops/inside/primitives.h"
 #include "plait/plait.h"
 
-#include "tests/cuda/both_devices.h"
+#include "tests/cuda/both_convolutions.h"
 
 namespace plait::cuda_convolution_test {
 namespace {
@@ -19,40 +17,20 @@ constexpr DType kConvolved[] = {DType::f32,  DType::f64, DType::f16, DType::bf16
                                 DType::c128, DType::i8,  DType::i16, DType::i32,  DType::i64,
                                 DType::u8,   DType::u16, DType::u32, DType::u64};
 
-// Attributes without strides, padding and dilations.
 ConvolutionAttributes plain(size_t space, int64_t groups = 1) {
-  return {.strides = std::vector<int64_t>(space, 1),
-          .dilation = std::vector<int64_t>(space, 1),
-          .input_dilation = std::vector<int64_t>(space, 1),
-          .padding_low = std::vector<Dim>(space, Dim(0)),
-          .padding_high = std::vector<Dim>(space, Dim(0)),
-          .groups = Dim(groups)};
+  return plain_convolution(space, groups);
 }
 
-std::vector<Dim> space_of(const Array& x) { return {x.sizes().begin() + 2, x.sizes().end()}; }
-
-using View = Array (*)(const Array&);
-Array itself(const Array& x) { return x; }
-
-class CudaConvolution : public BothDevices {
+// By Plait's own kernels; cuda_cudnn_test.cpp has the others.
+class CudaConvolution : public BothConvolutions {
  protected:
-  // The convolution and its transposes; `view` changes the layouts of their operands.
-  void expect_three(const Array& x, const Array& w, ConvolutionAttributes a,
-                    const std::string& name, View view = itself) {
-    expect_same(convolution_primitive(), {view(x), view(w)}, ir::Attributes::of(a), name);
-    const Sizes sizes = convolution_sizes(x.sizes(), w.sizes(), geometry_of(a));
-    const Array out = assorted(x.dtype(), sizes, 3, true);
-    a.sizes = space_of(x);
-    expect_same(convolution_input_gradient_primitive(), {view(out), view(w)}, ir::Attributes::of(a),
-                name);
-    a.sizes = space_of(w);
-    expect_same(convolution_weight_gradient_primitive(), {view(x), view(out)},
-                ir::Attributes::of(a), name);
+  void SetUp() override {
+    BothConvolutions::SetUp();
+    set_setting("cudnn", "off");
   }
-  void expect_three(DType dtype, const Sizes& x, const Sizes& w, const ConvolutionAttributes& a,
-                    const std::string& name = {}) {
-    expect_three(assorted(dtype, x, 1, true), assorted(dtype, w, 2, true), a,
-                 name + std::string(name_of(dtype)));
+  void TearDown() override {
+    reset_setting("cudnn");
+    BothConvolutions::TearDown();
   }
 
   cuda::DeviceConvolution prepared(const Array& x, const Array& w, const ConvolutionAttributes& a,

@@ -58,7 +58,7 @@ TEST(CudaLibrary, TheToolkitComesBeforePipsPackages) {
 
 TEST(CudaLibrary, ErrorsSayWhatToInstall) {
   expect_contains(what_of<DeviceError>([] { (void)Library::open(kNames, "/nowhere/example.so"); }),
-                  {"Example is needed on CUDA devices", "/nowhere/example.so",
+                  {"Example for CUDA devices cannot be loaded", "/nowhere/example.so",
                    "pip install nvidia-example", "the setting example"});
 }
 

@@ -384,7 +384,7 @@ TEST_F(CudaMatmul, RaggedProducts) {
 
 TEST(CublasLt, AMissingLibraryIsNamed) {
   expect_contains(what_of<DeviceError>([] { (void)cuda::open_cublaslt("/nowhere/cublas.so"); }),
-                  {"cuBLASLt is needed on CUDA devices", "/nowhere/cublas.so",
+                  {"cuBLASLt for CUDA devices cannot be loaded", "/nowhere/cublas.so",
                    "pip install nvidia-cublas-cu12", "setting cublaslt"});
 }
 

@@ -16,16 +16,6 @@ namespace {
 constexpr const char* kUser = "cublasLtMatmul";
 constexpr CUresult kBad = CUDA_ERROR_ILLEGAL_ADDRESS;
 
-// Numbers as the device multiplies them: those of TF32 have ten bits of mantissa.
-float rounded_to_tf32(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  if ((bits & 0x7f800000u) == 0x7f800000u) return value;
-  bits = (bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu;
-  std::memcpy(&value, &bits, 4);
-  return value;
-}
-
 // op(X) by columns.
 template <class T>
 std::vector<T> dense(const Matmul& matmul, int which, int64_t batch) {

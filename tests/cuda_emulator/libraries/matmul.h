@@ -97,5 +97,7 @@ uint64_t line_address(const MatrixLayout& layout, uint64_t matrix, int64_t batch
 size_t bytes_of_type(uint32_t type);  // 0: not a type of matrices
 double loaded_number(const char* bytes, uint32_t type);
 void store_number(char* bytes, uint32_t type, double value);
+// A number as the device multiplies it in TF32: with ten bits of mantissa.
+float rounded_to_tf32(float value);
 
 }  // namespace emulator

@@ -110,4 +110,13 @@ void store_number(char* bytes, uint32_t type, double value) {
   store(bytes, static_cast<uint8_t>(bits));
 }
 
+float rounded_to_tf32(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  if ((bits & 0x7f800000u) == 0x7f800000u) return value;
+  bits = (bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
 }  // namespace emulator

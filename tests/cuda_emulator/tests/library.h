@@ -4,6 +4,7 @@
 
 #include "tests/cuda_emulator/abi/cublaslt.h"
 #include "tests/cuda_emulator/abi/cuda.h"
+#include "tests/cuda_emulator/abi/cudnn.h"
 #include "tests/cuda_emulator/abi/nvrtc.h"
 
 namespace emulator_test {
@@ -151,6 +152,56 @@ struct Library {
   Imported<decltype(::cublasLtMatmulAlgoGetHeuristic)> cublasLtMatmulAlgoGetHeuristic{
       "cublasLtMatmulAlgoGetHeuristic"};
   Imported<decltype(::cublasLtMatmul)> cublasLtMatmul{"cublasLtMatmul"};
+  Imported<decltype(::cudnnGetVersion)> cudnnGetVersion{"cudnnGetVersion"};
+  Imported<decltype(::cudnnGetErrorString)> cudnnGetErrorString{"cudnnGetErrorString"};
+  Imported<decltype(::cudnnGetLastErrorString)> cudnnGetLastErrorString{"cudnnGetLastErrorString"};
+  Imported<decltype(::cudnnCreate)> cudnnCreate{"cudnnCreate"};
+  Imported<decltype(::cudnnDestroy)> cudnnDestroy{"cudnnDestroy"};
+  Imported<decltype(::cudnnSetStream)> cudnnSetStream{"cudnnSetStream"};
+  Imported<decltype(::cudnnGetStream)> cudnnGetStream{"cudnnGetStream"};
+  Imported<decltype(::cudnnCreateTensorDescriptor)> cudnnCreateTensorDescriptor{
+      "cudnnCreateTensorDescriptor"};
+  Imported<decltype(::cudnnDestroyTensorDescriptor)> cudnnDestroyTensorDescriptor{
+      "cudnnDestroyTensorDescriptor"};
+  Imported<decltype(::cudnnSetTensorNdDescriptor)> cudnnSetTensorNdDescriptor{
+      "cudnnSetTensorNdDescriptor"};
+  Imported<decltype(::cudnnCreateFilterDescriptor)> cudnnCreateFilterDescriptor{
+      "cudnnCreateFilterDescriptor"};
+  Imported<decltype(::cudnnDestroyFilterDescriptor)> cudnnDestroyFilterDescriptor{
+      "cudnnDestroyFilterDescriptor"};
+  Imported<decltype(::cudnnSetFilterNdDescriptor)> cudnnSetFilterNdDescriptor{
+      "cudnnSetFilterNdDescriptor"};
+  Imported<decltype(::cudnnCreateConvolutionDescriptor)> cudnnCreateConvolutionDescriptor{
+      "cudnnCreateConvolutionDescriptor"};
+  Imported<decltype(::cudnnDestroyConvolutionDescriptor)> cudnnDestroyConvolutionDescriptor{
+      "cudnnDestroyConvolutionDescriptor"};
+  Imported<decltype(::cudnnSetConvolutionNdDescriptor)> cudnnSetConvolutionNdDescriptor{
+      "cudnnSetConvolutionNdDescriptor"};
+  Imported<decltype(::cudnnSetConvolutionGroupCount)> cudnnSetConvolutionGroupCount{
+      "cudnnSetConvolutionGroupCount"};
+  Imported<decltype(::cudnnSetConvolutionMathType)> cudnnSetConvolutionMathType{
+      "cudnnSetConvolutionMathType"};
+  Imported<decltype(::cudnnGetConvolutionNdForwardOutputDim)> cudnnGetConvolutionNdForwardOutputDim{
+      "cudnnGetConvolutionNdForwardOutputDim"};
+  Imported<decltype(::cudnnGetConvolutionForwardAlgorithm_v7)>
+      cudnnGetConvolutionForwardAlgorithm_v7{"cudnnGetConvolutionForwardAlgorithm_v7"};
+  Imported<decltype(::cudnnGetConvolutionBackwardDataAlgorithm_v7)>
+      cudnnGetConvolutionBackwardDataAlgorithm_v7{"cudnnGetConvolutionBackwardDataAlgorithm_v7"};
+  Imported<decltype(::cudnnGetConvolutionBackwardFilterAlgorithm_v7)>
+      cudnnGetConvolutionBackwardFilterAlgorithm_v7{
+          "cudnnGetConvolutionBackwardFilterAlgorithm_v7"};
+  Imported<decltype(::cudnnGetConvolutionForwardWorkspaceSize)>
+      cudnnGetConvolutionForwardWorkspaceSize{"cudnnGetConvolutionForwardWorkspaceSize"};
+  Imported<decltype(::cudnnGetConvolutionBackwardDataWorkspaceSize)>
+      cudnnGetConvolutionBackwardDataWorkspaceSize{"cudnnGetConvolutionBackwardDataWorkspaceSize"};
+  Imported<decltype(::cudnnGetConvolutionBackwardFilterWorkspaceSize)>
+      cudnnGetConvolutionBackwardFilterWorkspaceSize{
+          "cudnnGetConvolutionBackwardFilterWorkspaceSize"};
+  Imported<decltype(::cudnnConvolutionForward)> cudnnConvolutionForward{"cudnnConvolutionForward"};
+  Imported<decltype(::cudnnConvolutionBackwardData)> cudnnConvolutionBackwardData{
+      "cudnnConvolutionBackwardData"};
+  Imported<decltype(::cudnnConvolutionBackwardFilter)> cudnnConvolutionBackwardFilter{
+      "cudnnConvolutionBackwardFilter"};
 };
 
 const Library& library();

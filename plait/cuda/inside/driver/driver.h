@@ -81,7 +81,7 @@ struct Driver {
 
 // DeviceError that says what is missing if there is no driver.
 const Driver& driver();
-// Its library, as dlopen gives it; that of the emulated device has NVRTC and cuBLASLt too.
+// Its library, as dlopen gives it; that of the emulated device has the other libraries too.
 void* driver_library();
 // 0 if there is no driver, or no device.
 int count_devices();

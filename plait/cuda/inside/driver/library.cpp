@@ -94,7 +94,7 @@ Paths pip_folders(const LibraryNames& names) {
 void* opened(const std::string& path) { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
 DeviceError missing(const LibraryNames& names, const std::string& why) {
-  return DeviceError("{} is needed on CUDA devices, and cannot be loaded: {}", names.title, why)
+  return DeviceError("{} for CUDA devices cannot be loaded: {}", names.title, why)
       .hint(fmt::format("pip install {}; or name the library by the setting {}", names.package,
                         names.setting));
 }

@@ -13,7 +13,7 @@ namespace setting {
 constinit Setting<Float32Precision> kFloat32MatmulPrecision(
     {.name = "float32_matmul_precision",
      .standard = "highest",
-     .description = "products of f32 on CUDA devices: IEEE's f32, or TF32",
+     .description = "products and convolutions of f32 on CUDA devices: IEEE's f32, or TF32",
      .choices = {"highest", "high"}});
 namespace {
 const ListedSettings product_settings{&kFloat32MatmulPrecision};

@@ -9,7 +9,8 @@
 
 namespace plait {
 
-// Precision of products of f32: IEEE's, or TF32 (10 bits of mantissa) on tensor cores.
+// Precision of products and convolutions of f32: IEEE's, or TF32 (10 bits of mantissa) on tensor
+// cores.
 enum class Float32Precision : uint8_t { highest, high };
 namespace setting {
 extern Setting<Float32Precision> kFloat32MatmulPrecision;
