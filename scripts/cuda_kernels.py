@@ -124,6 +124,11 @@ def is_written_wide(text):
     return any(ELEMENT_BYTES.get(dtype, 0) * int(count[1]) == 16 for dtype in moved)
 
 
+def signature_of(text):
+    """The first line of the text that declares a kernel."""
+    return next((line for line in text.splitlines() if "__global__" in line), "")
+
+
 def problem_of(compiled):
     if compiled.problem:
         return compiled.problem
@@ -149,6 +154,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=pathlib.Path, default=ROOT / "build/release/test_cache")
     parser.add_argument("--most", type=int, default=0, help="try at most so many texts, others for each PLAIT_SEED")
+    parser.add_argument("--texts", action="store_true", help="show the texts of those with a problem")
     options = parser.parse_args()
 
     library = find_nvrtc()
@@ -166,7 +172,8 @@ def main():
         by_kind[result.kernel.kind].append(result)
         if problem := problem_of(result):
             failed += 1
-            print(f"{result.kernel.kind} {problem}\n{result.kernel.text[result.kernel.text.rindex('#line 1'):]}")
+            own = result.kernel.text[result.kernel.text.rindex("#line 1"):]
+            print(f"{result.kernel.kind} {problem}\n{own if options.texts else signature_of(own)}")
     print(f"{'kernel':32} {'texts':>5} {'registers':>9} {'spilled':>7} {'local':>6} {'16 bytes':>8}")
     for kind, results in sorted(by_kind.items()):
         print(f"{kind:32} {len(results):5} {max(r.registers for r in results):9} {max(r.spilled for r in results):7} "
