@@ -48,8 +48,8 @@ void CudaMemory::free(std::byte* data, int64_t) noexcept {
   try {
     device_.enter();
     driver_.free_async(reinterpret_cast<Address>(data), stream_);
-  } catch (
-      const DeviceError&) {  // NOLINT(bugprone-empty-catch): the next call that may fail reports it
+  } catch (const DeviceError&) {  // NOLINT(bugprone-empty-catch)
+    // The next call that may fail reports it.
   }
 }
 
