@@ -33,7 +33,7 @@ Batch batch_of(std::string_view name, const Tensor& images, const Tensor& labels
                      text_of_sizes(sizes))
         .hint("it mixes the images of a batch: call it on batches of the loader");
   }
-  if (of_labels.size() < 1 || of_labels.size() > 2 || of_labels[0] != sizes[0]) {
+  if (of_labels.empty() || of_labels.size() > 2 || of_labels[0] != sizes[0]) {
     throw ShapeError("{}: the labels are {}, expected [{}] or [{}, classes]", name,
                      text_of_sizes(of_labels), sizes[0], sizes[0]);
   }

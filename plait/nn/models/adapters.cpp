@@ -36,7 +36,7 @@ double alpha_of(const LoRAOptions& options) {
   return options.alpha.value_or(static_cast<double>(options.rank));
 }
 
-Tensor first_lora_A(const Tensor& key, int64_t rank, int64_t inputs, DType dtype) {
+Tensor first_lora_a(const Tensor& key, int64_t rank, int64_t inputs, DType dtype) {
   const double bound = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(inputs, 1)));
   return uniform(key, {rank, inputs}, bound, dtype);
 }
@@ -63,7 +63,7 @@ LoRA<Base> LoRA<Base>::from_layer(const Tensor& key, const Base& layer,
   expect_options(options);
   const int64_t outputs = whole.shape(0).number(), inputs = whole.shape(1).number();
   return {.base = layer,
-          .lora_A = first_lora_A(key, options.rank, inputs, whole.dtype()),
+          .lora_A = first_lora_a(key, options.rank, inputs, whole.dtype()),
           .lora_B = zeros({outputs, options.rank}, whole.dtype()),
           .rank = options.rank,
           .alpha = alpha_of(options),
@@ -104,7 +104,7 @@ LowRankWeight LowRankWeight::of(const Tensor& key, const Tensor& weight,
   const Fans fans = fans_of(weight.shape());
   const int64_t outputs = weight.shape(0).number();
   return {.base = weight,
-          .lora_A = first_lora_A(key, options.rank, fans.in, weight.dtype()),
+          .lora_A = first_lora_a(key, options.rank, fans.in, weight.dtype()),
           .lora_B = zeros({outputs, options.rank}, weight.dtype()),
           .scale = alpha_of(options) / static_cast<double>(options.rank)};
 }

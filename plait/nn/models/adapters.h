@@ -25,8 +25,8 @@ struct LoRAOptions {
 template <class Base>
 struct LoRA {
   Buffers<Base> base;
-  Tensor lora_A;  // [rank, inputs]
-  Tensor lora_B;  // [outputs, rank]
+  Tensor lora_A;  // [rank, inputs]; NOLINT: the name is of files
+  Tensor lora_B;  // [outputs, rank]; NOLINT
   int64_t rank = 8;
   double alpha = 8;
   double dropout = 0;  // dropout of the inputs of the product, in training
@@ -43,8 +43,8 @@ struct LoRA {
 // are computed (by_path.h). Dropout, which is of a layer's inputs, must be 0.
 struct LowRankWeight {
   Buffer base;
-  Tensor lora_A;  // [rank, everything else]
-  Tensor lora_B;  // [outputs, rank]
+  Tensor lora_A;  // [rank, everything else]; NOLINT: the name is of files
+  Tensor lora_B;  // [outputs, rank]; NOLINT
   double scale = 1;
 
   static LowRankWeight of(const Tensor& key, const Tensor& weight, const LoRAOptions& options = {});

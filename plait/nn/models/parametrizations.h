@@ -119,6 +119,7 @@ template <class Layer, class Computed>
   return layer.with_weight(layer.parametrizations.weight.next().value());
 }
 
+// NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): called with members
 inline const Tensor& present(const Tensor& weight) { return weight; }
 const Tensor& present(const std::optional<Tensor>& weight);  // ValueError if there is none
 
