@@ -18,6 +18,7 @@
 #include "plait/tensor/inside/device_calls.h"
 
 #include "tests/cuda/cuda_support.h"
+#include "tests/cuda/nvidias_compiler.h"
 #include "tests/support/errors.h"
 
 namespace plait::cuda_matmul_test {
@@ -218,22 +219,14 @@ TEST_F(CudaMatmul, TilesGiveTheSameBitsInEachOrderOfThreads) {
 }
 
 TEST(TiledProduct, CompilesByNvrtc) {
-  for (const char* file :
-       {"libnvrtc.so.12", "libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so"}) {
-    try {
-      const cuda::Nvrtc nvrtc = cuda::open_nvrtc(file);
-      for (const DType dtype : {DType::i8, DType::u64, DType::f8e5m2, DType::bf16, DType::c128}) {
-        const int each = is_complex(dtype) ? cuda::kSmallTiles : cuda::kLargeTiles;
-        const cuda::KernelText text{cuda::kTiledProduct,
-                                    cuda::tiled_product_text(dtype, dtype, each)};
-        EXPECT_FALSE(cuda::compile_text(nvrtc, text, 90).empty()) << name_of(dtype);
-      }
-      EXPECT_FALSE(cuda::compile_text(nvrtc, {cuda::kRoundSums, cuda::kRoundSumsText}, 90).empty());
-      return;
-    } catch (const DeviceError&) {
-    }
+  const auto nvrtc = cuda_test::nvidias_compiler();
+  if (!nvrtc) GTEST_SKIP() << "NVRTC is not installed";
+  for (const DType dtype : {DType::i8, DType::u64, DType::f8e5m2, DType::bf16, DType::c128}) {
+    const int each = is_complex(dtype) ? cuda::kSmallTiles : cuda::kLargeTiles;
+    const cuda::KernelText text{cuda::kTiledProduct, cuda::tiled_product_text(dtype, dtype, each)};
+    EXPECT_FALSE(cuda::compile_text(*nvrtc, text, 90).empty()) << name_of(dtype);
   }
-  GTEST_SKIP() << "NVRTC is not installed";
+  EXPECT_FALSE(cuda::compile_text(*nvrtc, {cuda::kRoundSums, cuda::kRoundSumsText}, 90).empty());
 }
 
 TEST_F(CudaMatmul, EmptySizes) {

@@ -2,18 +2,21 @@
 // real NVRTC, where it is installed.
 #include <array>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
 #include "plait/cuda/inside/device/device_address.h"
+#include "plait/cuda/inside/kernels/special_text.h"
 #include "plait/cuda/inside/nests/nest_kernel.h"
 #include "plait/cuda/inside/nests/operations.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/register_all.h"
 
 #include "tests/cuda/cuda_support.h"
+#include "tests/cuda/nvidias_compiler.h"
 #include "tests/support/random_nest.h"
 
 namespace plait::cuda_test::nests {
@@ -199,42 +202,34 @@ TEST_F(CudaNests, DomainsAreNotReadOutside) {
   check_on_device(maker.nest, {21}, {5 * 12}, {{kRows, 5}, {kColumns, 12}});
 }
 
-#ifdef PLAIT_NVRTC_LIBRARY
-constexpr const char* kNvrtcLibrary = PLAIT_NVRTC_LIBRARY;
-#else
-constexpr const char* kNvrtcLibrary = "auto";
-#endif
-
 // The real compiler, where there is one.
 class CudaTexts : public testing::Test {
  protected:
   void SetUp() override {
     register_all();
-    try {
-      nvrtc_ = cuda::open_nvrtc(kNvrtcLibrary);
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.message();
-    }
-    if (nvrtc_.architectures.empty()) GTEST_SKIP() << "this is not NVIDIA's compiler";
+    nvrtc_ = nvidias_compiler();
+    if (!nvrtc_) GTEST_SKIP() << "NVRTC is not installed";
   }
   void compile(const cuda::KernelText& text, std::initializer_list<int> architectures) {
     for (const int architecture : architectures) {
-      EXPECT_FALSE(cuda::compile_text(nvrtc_, text, architecture).empty());
+      EXPECT_FALSE(cuda::compile_text(*nvrtc_, text, architecture).empty());
     }
   }
 
-  cuda::Nvrtc nvrtc_;
+  std::optional<cuda::Nvrtc> nvrtc_;
 };
 
 // All operations of one dtype, in one kernel.
 cuda::KernelText operations_of(DType dtype) {
   std::string body;
+  std::vector<std::string_view> special;
   const auto add = [&](const ir::Primitive& primitive, size_t count, DType result) {
     const bool is_select = &primitive == &select_primitive();
     std::vector<std::string> operands(count, "x");
     const std::vector<DType> dtypes(count, dtype);
     if (is_select) operands[0] = "op::equal(x, y)";
     if (!cuda::computes(primitive, dtypes, result)) return;
+    if (cuda::has_special_text(primitive.name)) special.push_back(primitive.name);
     body += fmt::format("  ((Memory<{0}>::Value*)out)[i] = {1};\n", cuda::memory_type(result),
                         cuda::operation_text(primitive, result, operands, dtypes));
   };
@@ -248,11 +243,14 @@ cuda::KernelText operations_of(DType dtype) {
     if (info.kind != DTypeKind::key) add(convert_primitive(), 1, info.dtype);
   }
   const std::string name = fmt::format("all_{}", name_of(dtype));
-  return {name, fmt::format("extern \"C\" __global__ void {0}(const {1}* in, c128* out) {{\n"
-                            "  const int i = threadIdx.x;\n"
-                            "  const Memory<{1}>::Value x = read(in[i]), y = read(in[i + 1]);\n"
-                            "{2}}}\n",
-                            name, cuda::memory_type(dtype), body)};
+  const std::string functions =
+      special.empty() ? "" : cuda::special_text(special, dtype == DType::f64);
+  return {name, functions +
+                    fmt::format("extern \"C\" __global__ void {0}(const {1}* in, c128* out) {{\n"
+                                "  const int i = threadIdx.x;\n"
+                                "  const Memory<{1}>::Value x = read(in[i]), y = read(in[i + 1]);\n"
+                                "{2}}}\n",
+                                name, cuda::memory_type(dtype), body)};
 }
 
 TEST_F(CudaTexts, OperationsCompile) {

@@ -1,9 +1,7 @@
 // The texts of kernels that no printer writes, compiled by NVIDIA's NVRTC, if it is there: nothing
 // runs.
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,39 +22,15 @@
 #include "plait/cuda/inside/windows/convolution_text.h"
 #include "plait/cuda/inside/windows/window_text.h"
 
+#include "tests/cuda/nvidias_compiler.h"
+
 namespace plait::cuda::texts_test {
 namespace {
-
-// Also of the Python packages with which the tests compare.
-std::vector<std::string> library_paths() {
-  std::vector<std::string> paths = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so",
-                                    "/usr/local/cuda/lib64/libnvrtc.so"};
-  std::error_code none;
-  using Files = std::filesystem::recursive_directory_iterator;
-  for (const auto& python :
-       std::filesystem::directory_iterator(PLAIT_SOURCE_DIR "/.venv/lib", none)) {
-    for (const auto& file : Files(python.path() / "site-packages/nvidia", none)) {
-      const std::string name = file.path().filename();
-      if (name.starts_with("libnvrtc.so.")) paths.push_back(file.path());
-    }
-  }
-  return paths;
-}
-
-std::optional<Nvrtc> nvidias_nvrtc() {
-  for (const std::string& path : library_paths()) {
-    try {
-      return open_nvrtc(path);
-    } catch (const DeviceError&) {
-    }
-  }
-  return std::nullopt;
-}
 
 class CudaKernelTexts : public testing::Test {
  protected:
   void SetUp() override {
-    nvrtc_ = nvidias_nvrtc();
+    nvrtc_ = cuda_test::nvidias_compiler();
     if (!nvrtc_) GTEST_SKIP() << "there is no NVRTC on this machine";
   }
   // Each text has all the kernels of its file: one name suffices.
