@@ -38,6 +38,7 @@ constexpr Pass kPasses[] = {
      with_libraries},
     {"expand", "decomposes operations on rows into instructions that kernels can fuse", expanded,
      true},
+    {"recompute", "computes again what is cheaper than keeping it for the backward pass", nullptr},
     {"fuse", "fuses what one kernel computes into one instruction", fused, true},
     {"schedule", "computes what takes memory shortly before it is needed", scheduled},
     {"plan", "lets values that do not live at the same time share memory", nullptr},

@@ -58,6 +58,7 @@ struct TracedValue {
   uint32_t piece = 0;       // piece of its trace (Trace::cut)
   bool is_followed = true;  // false if recorded under no_grad
   Device device = {};       // where it will be, as far as the trace knows
+  bool is_placed = false;   // true if it is certain to be there
 };
 
 // A record, or the absence of one, outside of a trace.

@@ -46,6 +46,7 @@ class EvaluatingTarget final : public Target {
   bool computes(const ir::Primitive& primitive, std::span<const DType>, DType) const override {
     return primitive.name == "multiply" || primitive.name == "add";
   }
+  bool is_costly(const ir::Primitive&, DType) const override { return false; }
   std::vector<std::shared_ptr<const FusedKernel>> compile(
       std::span<const PlannedKernel> kernels) const override {
     std::vector<std::shared_ptr<const FusedKernel>> made;

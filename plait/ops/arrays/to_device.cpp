@@ -55,10 +55,10 @@ const ir::Primitive& to_device_primitive() {
   return primitive;
 }
 
-// A trace that does not run what it records cannot be sure where its tensors will be.
+// A trace that does not run what it records may not know where its tensors will be.
 Tensor to_device(const Tensor& x, Device device) {
   const Call call("to_device", x);
-  const bool is_known = !x.is_traced() || x.traced().actual;
+  const bool is_known = !x.is_traced() || x.traced().is_placed;
   if (is_known && x.device() == device) return x;
   return moved(x, device, x.device());
 }

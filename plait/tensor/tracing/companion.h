@@ -1,6 +1,7 @@
 // Executes recorded instructions while a trace is open, so that traced tensors have values.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,13 +18,18 @@ struct TracedPiece {
   std::vector<bool> is_constant;  // true for an operand that host code put in as a number
 };
 
+// When what is recorded is executed.
+enum class Execution : uint8_t {
+  eagerly,    // each instruction as soon as it is recorded
+  in_pieces,  // many together, when a result is read; then the next piece begins. Instructions that
+              // may fail or have visible effects are executed when they are recorded.
+  on_demand,  // what a value needs, when it is read; the record stays whole
+};
+
 class Companion {
  public:
   virtual ~Companion() = default;
-  // True if evaluation is lazy: results are computed when they are read, many instructions
-  // together. Instructions that may fail or have visible effects are executed when they are
-  // recorded.
-  virtual bool waits() const { return false; }
+  virtual Execution execution() const { return Execution::eagerly; }
   // Executes an instruction without callees, a program, or a piece. No trace is open meanwhile.
   // Sizes are numbers, except in a piece.
   virtual std::vector<Tensor> apply(const ir::Primitive& primitive,

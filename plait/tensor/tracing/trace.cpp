@@ -100,7 +100,9 @@ Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor act
   if (actual) {
     sizes_.learn({&type, 1}, {&actual, 1});
     value.device = actual.device();
+    value.is_placed = true;
     value.actual = std::make_shared<Tensor>(std::move(actual));
+    if (is_on_demand()) deferred_.add(value.value, value.actual);
   }
   return Tensor(std::move(value));
 }
@@ -117,14 +119,14 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
     if (traced.scope == scope_) identity = traced.actual.get();
   }
   if (const auto known = captures_.find(identity)) return *known;
-  if (!waits()) {
+  if (!is_in_pieces()) {
     if (const auto equal = captures_.find_equal(tensor)) return *equal;
   }
   declare_sizes(tensor.type());
   return captures_.add(identity, tensor, *builder_);
 }
 
-std::vector<Tensor> Trace::tensors_of(const ir::Added& added, Device device,
+std::vector<Tensor> Trace::tensors_of(const ir::Added& added, const TracedInstruction& instruction,
                                       std::span<const Tensor> actual) {
   std::vector<Tensor> results;
   results.reserve(added.count);
@@ -134,12 +136,16 @@ std::vector<Tensor> Trace::tensors_of(const ir::Added& added, Device device,
                       .type = builder_->type_of(added[i]),
                       .piece = pending_.piece(),
                       .is_followed = !levels_.is_under_no_grad(),
-                      .device = device};
+                      .device = instruction.result_device(),
+                      .is_placed = companion_ != nullptr && instruction.knows_result_device()};
     if (!actual.empty()) {
       value.device = actual[i].device();
+      value.is_placed = true;
       value.actual = std::make_shared<Tensor>(actual[i]);
-    } else if (waits()) {
+    } else if (is_in_pieces()) {
       value.actual = pending_.add(added[i]);
+    } else if (is_on_demand()) {
+      value.actual = deferred_.add(added[i]);
     }
     results.push_back(Tensor(std::move(value)));
   }
@@ -162,11 +168,11 @@ ir::Added Trace::add(const TracedInstruction& instruction) {
 
 std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
   if (companion_ != nullptr) return record_with_numbers(instruction);
-  return tensors_of(add(instruction), instruction.result_device());
+  return tensors_of(add(instruction), instruction);
 }
 
 Tensor Trace::constant(Literal literal) {
-  if (waits()) return Tensor(Array::of(literal));
+  if (is_in_pieces()) return Tensor(Array::of(literal));
   return record({.primitive = ir::primitive(ir::Structure::literal),
                  .attributes = ir::Attributes::of(ir::LiteralAttributes{std::move(literal)})})[0];
 }
@@ -241,7 +247,7 @@ std::vector<Dim> Trace::undeclared_sizes() const {
 }
 
 Trace::Part::Part(const std::string& name)
-    : trace_(ambient.trace != nullptr && !ambient.trace->waits() && !ambient.trace->is_kept_whole_
+    : trace_(ambient.trace != nullptr && !ambient.trace->is_in_pieces() && !ambient.trace->is_kept_whole_
                  ? ambient.trace
                  : nullptr),
       exceptions_(std::uncaught_exceptions()) {

@@ -14,6 +14,7 @@
 #include "plait/ir/program.h"
 #include "plait/tensor/tensor.h"
 #include "plait/tensor/tracing/companion.h"
+#include "plait/tensor/tracing/deferred_values.h"
 #include "plait/tensor/tracing/pending_values.h"
 #include "plait/tensor/tracing/trace_captures.h"
 #include "plait/tensor/tracing/trace_levels.h"
@@ -147,10 +148,14 @@ class Trace {
   bool has_unknown_read() const { return is_asked_; }
   // Reads a bool[] in this run and records a guard for the outcome. The trace must know the value.
   bool decide(const Tensor& truth);
-  // For lazy evaluation. `given` makes an argument, in place of a parameter; `compute_pending`
-  // computes everything that was recorded and is still referenced.
+  // In pieces: `given` makes an argument, in place of a parameter; `compute_pending` computes
+  // everything that was recorded and is still referenced.
   Tensor given(const ir::Type& type, Tensor actual);
   void compute_pending();
+  // On demand: computes everything that is still referenced, except for these tensors.
+  void compute_referenced(std::span<const Tensor> except = {});
+  // On demand: lets the effects happen that have not.
+  void compute_effects();
 
  private:
   Trace(std::string name, bool is_apart);
@@ -158,14 +163,18 @@ class Trace {
   void close();
   ir::Added add(const TracedInstruction& instruction);
   ir::ValueId value_of(const Tensor& tensor);  // captures the tensor if it is from outside
-  std::vector<Tensor> tensors_of(const ir::Added& added, Device device,
+  std::vector<Tensor> tensors_of(const ir::Added& added, const TracedInstruction& instruction,
                                  std::span<const Tensor> actual = {});
   std::vector<Dim> undeclared_sizes() const;
   RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
   RecordedFunction conclude(std::span<const ir::ValueId> results, std::span<const Dim> size_values);
 
   // ---- With a companion (trace_with_executor.cpp).
-  bool waits() const { return companion_ != nullptr && companion_->waits(); }
+  bool is_executed(Execution how) const {
+    return companion_ != nullptr && companion_->execution() == how;
+  }
+  bool is_in_pieces() const { return is_executed(Execution::in_pieces); }
+  bool is_on_demand() const { return is_executed(Execution::on_demand); }
   std::vector<Tensor> record_with_numbers(const TracedInstruction& instruction);
   std::vector<Tensor> record_eagerly(const TracedInstruction& instruction);
   ir::Added add_for_numbers(const TracedInstruction& instruction);
@@ -173,6 +182,10 @@ class Trace {
   // Empty if an operand is unknown.
   std::vector<Tensor> actual_results(const TracedInstruction& instruction, const ir::Added& added);
   void guard_data_dependent_sizes();
+  bool has_effects(const ir::Instruction& instruction) const;
+  class Slice;
+  void compute(const Slice& slice);
+  void compute_on_read(ir::ValueId value);
   // Cuts off what was recorded since the last cut, as a function whose inputs are the earlier
   // values that it uses; then starts the next piece.
   TracedPiece cut(std::span<const ir::ValueId> results);
@@ -191,6 +204,8 @@ class Trace {
   TraceLevels levels_;
   Companion* companion_ = nullptr;  // null if nothing is executed
   PendingValues pending_;
+  DeferredValues deferred_;
+  uint32_t effects_until_ = 0;  // instructions before this one whose effects happened, on demand
   bool is_asked_ = false;  // for a value that is unknown
 };
 

@@ -49,6 +49,11 @@ std::optional<ir::ValueId> TraceCaptures::find_equal(const Tensor& constant) con
   return std::nullopt;
 }
 
+const Tensor* TraceCaptures::find_tensor(ir::ValueId value) const {
+  const auto place = std::ranges::find(values_, value);
+  return place == values_.end() ? nullptr : &tensors_[static_cast<size_t>(place - values_.begin())];
+}
+
 ir::ValueId TraceCaptures::add(const void* identity, const Tensor& tensor,
                                ir::FunctionBuilder& builder) {
   const ir::Type type = tensor.type();

@@ -23,6 +23,8 @@ class TraceCaptures {
   // captured yet.
   std::optional<ir::ValueId> find(const void* identity) const;
   std::optional<ir::ValueId> find_equal(const Tensor& constant) const;
+  // The captured tensor with this value; null if there is none.
+  const Tensor* find_tensor(ir::ValueId value) const;
   ir::ValueId add(const void* identity, const Tensor& tensor, ir::FunctionBuilder& builder);
 
   static bool is_capture(const ir::Instruction& instruction);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
@@ -80,6 +81,19 @@ ir::Outlined TraceProgram::outline(const ir::Function& function, std::span<const
   return ir::outline(function, parts, builder_, outlined_,
                      {.stays = TraceCaptures::is_capture,
                       .free_name = [&](const std::string& wanted) { return free_name(wanted); }});
+}
+
+bool TraceProgram::is_observable(const std::string& function) {
+  if (const auto known = observable_.find(function); known != observable_.end()) {
+    return known->second;
+  }
+  const ir::Program program = with_entry(builder_.function("effects").finish({}));
+  const ir::EffectAnalysis effects(program);
+  for (size_t i = 1; i < program.functions().size(); ++i) {
+    observable_.emplace(program.function(i).name(), effects.of(i).observable);
+  }
+  const auto found = observable_.find(function);
+  return found == observable_.end() || found->second;
 }
 
 ir::Program TraceProgram::with_entry(std::shared_ptr<const ir::Function> entry) const {

@@ -1,7 +1,10 @@
-// Traces with a companion: recorded instructions are executed too, eagerly or in pieces.
+// Traces with a companion: recorded instructions are executed too, eagerly, in pieces or on demand.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "plait/core/error.h"
+#include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/tracing/run_recorded.h"
 #include "plait/tensor/tracing/derivation.h"
@@ -33,7 +36,11 @@ Tensor Trace::actual(const Tensor& tensor) {
   if (!traced.actual) return {};
   Trace* const trace = traced.scope->trace;
   if (!*traced.actual && trace != nullptr && traced.piece == trace->pending_.piece()) {
-    trace->compute_pending();
+    if (trace->is_on_demand()) {
+      trace->compute_on_read(traced.value);
+    } else {
+      trace->compute_pending();
+    }
   }
   if (!*traced.actual) {
     throw ValueError("a {} was never computed: an operation recorded with it failed",
@@ -50,7 +57,7 @@ void Trace::execute_with(Companion& companion) {
 
 bool Trace::decide(const Tensor& truth) {
   const bool outcome = actual(truth).item<bool>();
-  if (waits()) return outcome;
+  if (is_in_pieces()) return outcome;
   const Location location = Location::of_caller();
   if (companion_->handles_decision(truth, location)) return outcome;
   const ir::ValueId value = value_of(truth);
@@ -78,7 +85,7 @@ bool Trace::takes_of(const Level& level) const {
 
 // Records a guard for each decision about data-dependent sizes, at the place of the decision.
 void Trace::guard_data_dependent_sizes() {
-  if (companion_ == nullptr || waits()) return;
+  if (companion_ == nullptr || is_in_pieces()) return;
   while (const auto fact = sizes_.next_to_guard()) {
     const Location location = Location::of_caller();
     builder_->add({.primitive = ir::primitive(ir::Structure::size_guard),
@@ -92,7 +99,7 @@ std::vector<Tensor> Trace::actual_results(const TracedInstruction& instruction,
                                           const ir::Added& added) {
   auto operands = actual_operands(instruction);
   if (!operands) return {};
-  if (!waits()) underive(*operands);
+  if (!is_in_pieces()) underive(*operands);
   const Instead alone(nullptr);
   const LevelPause::Break followed(levels_.pause());
   const ir::Instruction recorded = builder_->so_far().instruction(added.instruction);
@@ -130,20 +137,157 @@ bool Trace::is_right_for_numbers(const TracedInstruction& instruction) {
 }
 
 std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruction) {
-  if (!waits()) {
+  if (is_executed(Execution::eagerly)) {
     const ir::Added added = add_for_numbers(instruction);
-    return tensors_of(added, instruction.result_device(), actual_results(instruction, added));
+    return tensors_of(added, instruction, actual_results(instruction, added));
   }
-  if (may_be_observed(instruction, program_->declarations())) return record_eagerly(instruction);
+  if (is_in_pieces() && may_be_observed(instruction, program_->declarations())) {
+    return record_eagerly(instruction);
+  }
   const ir::Added added = add_for_numbers(instruction);
-  std::vector<Tensor> results = tensors_of(added, instruction.result_device());
-  const bool bears_sizes =
-      !builder_->so_far().instruction(added.instruction).size_results().empty();
-  if (bears_sizes) compute_pending();
+  std::vector<Tensor> results = tensors_of(added, instruction);
+  const ir::Instruction recorded = builder_->so_far().instruction(added.instruction);
+  if (recorded.size_results().empty()) return results;
+  if (is_in_pieces()) {
+    compute_pending();
+  } else {
+    for (size_t i = 0; i < added.count; ++i) deferred_.hold(added[i]);
+    actual(results[0]);
+  }
   return results;
 }
 
-// ---- Lazy evaluation in pieces.
+// ---- On demand.
+
+bool Trace::has_effects(const ir::Instruction& instruction) const {
+  const ir::Primitive& primitive = instruction.primitive();
+  if (primitive.effects != nullptr && primitive.effects(instruction).observable) return true;
+  return std::ranges::any_of(instruction.callees(), [&](const ir::Callee& callee) {
+    return program_->is_observable(callee.name);
+  });
+}
+
+// The instructions that some values need, with those before them that have effects, if one of them
+// has.
+class Trace::Slice {
+ public:
+  explicit Slice(const Trace& trace) : trace_(trace), function_(trace.builder_->so_far()) {}
+
+  void add_all_effects() {
+    std::vector<ir::ValueId> waiting;
+    for (uint32_t i = trace_.effects_until_; i < function_.size(); ++i) {
+      if (trace_.has_effects(function_.instruction(i))) add(i, waiting);
+    }
+    add(std::move(waiting));
+  }
+
+  void add(std::vector<ir::ValueId> waiting) {
+    while (!waiting.empty()) {
+      const ir::ValueId value = waiting.back();
+      waiting.pop_back();
+      if (is_known(value)) {
+        known_.insert(value);
+      } else {
+        add(function_.definition(value)->index(), waiting);
+      }
+    }
+  }
+
+  // Ascending.
+  const std::set<uint32_t>& instructions() const { return instructions_; }
+  const std::set<ir::ValueId>& known() const { return known_; }
+  Tensor actual(ir::ValueId known) const {
+    if (const Tensor* const capture = trace_.captures_.find_tensor(known)) {
+      return underived(Trace::actual(*capture));
+    }
+    return *trace_.deferred_.find_computed(known);
+  }
+  // One after the last instruction with effects.
+  uint32_t effects_until() const { return effects_until_; }
+
+ private:
+  bool is_known(ir::ValueId value) const {
+    return trace_.deferred_.find_computed(value) || trace_.captures_.find_tensor(value) != nullptr;
+  }
+
+  void add(uint32_t index, std::vector<ir::ValueId>& waiting) {
+    if (!instructions_.insert(index).second) return;
+    const ir::Instruction instruction = function_.instruction(index);
+    for (const ir::ValueId operand : instruction.operands()) waiting.push_back(operand);
+    if (index < effects_until_ || !trace_.has_effects(instruction)) return;
+    for (uint32_t i = std::exchange(effects_until_, index + 1); i < index; ++i) {
+      if (trace_.has_effects(function_.instruction(i))) add(i, waiting);
+    }
+  }
+
+  const Trace& trace_;
+  const ir::Function& function_;
+  std::set<uint32_t> instructions_;
+  std::set<ir::ValueId> known_;
+  uint32_t effects_until_ = trace_.effects_until_;
+};
+
+void Trace::compute_on_read(ir::ValueId value) {
+  Slice slice(*this);
+  slice.add({value});
+  slice.add_all_effects();  // they come before what host code does with the value
+  compute(slice);
+}
+
+void Trace::compute(const Slice& slice) {
+  const ir::Function& function = builder_->so_far();
+  ir::FunctionBuilder part = program_->builder().function(free_name("part"));
+  part.set_location(function.location());
+  ir::Copier copier(function, part);
+  for (const auto& [symbol, number] : sizes_.numbers()) copier.set_size(symbol, Dim(number));
+  std::vector<Tensor> operands;
+  for (const ir::ValueId known : slice.known()) {
+    operands.push_back(slice.actual(known));
+    copier.set(known, part.parameter(operands.back().type()));
+  }
+  std::vector<ir::ValueId> wanted;
+  std::vector<std::shared_ptr<Tensor>> places;
+  std::vector<ir::Type> types;
+  for (const uint32_t index : slice.instructions()) {
+    const ir::Instruction instruction = function.instruction(index);
+    copier.copy(instruction);
+    for (size_t i = 0; i < instruction.result_count(); ++i) {
+      const ir::ValueId result = instruction.result(i);
+      if (has_effects(instruction)) deferred_.hold(result);
+      auto place = deferred_.find(result);
+      if (!place) continue;
+      wanted.push_back(copier.value(result));
+      places.push_back(std::move(place));
+      types.push_back(function.type_of(result));
+    }
+  }
+  const ir::Program program = program_->with_entry(part.finish(wanted));
+  const Instead alone(nullptr);
+  const LevelPause::Break followed(levels_.pause());
+  effects_until_ = slice.effects_until();
+  std::vector<Tensor> results = companion_->run(program, operands);
+  sizes_.learn(types, results);
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = std::move(results[i]);
+}
+
+void Trace::compute_referenced(std::span<const Tensor> except) {
+  std::vector<ir::ValueId> missing = deferred_.missing();
+  for (const Tensor& tensor : except) {
+    if (tensor && tensor.is_traced()) std::erase(missing, tensor.traced().value);
+  }
+  if (missing.empty()) return;
+  Slice slice(*this);
+  slice.add(std::move(missing));
+  compute(slice);
+}
+
+void Trace::compute_effects() {
+  Slice slice(*this);
+  slice.add_all_effects();
+  if (!slice.instructions().empty()) compute(slice);
+}
+
+// ---- In pieces.
 
 // An argument of a function that is recorded in pieces.
 Tensor Trace::given(const ir::Type& type, Tensor actual) {
@@ -153,7 +297,8 @@ Tensor Trace::given(const ir::Type& type, Tensor actual) {
                             .type = type,
                             .actual = std::make_shared<Tensor>(std::move(actual)),
                             .piece = PendingValues::kBeforeAll,
-                            .device = device});
+                            .device = device,
+                            .is_placed = true});
 }
 
 std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) {
@@ -161,7 +306,7 @@ std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) 
   const ir::Added added = add_for_numbers(instruction);
   try {
     std::vector<Tensor> results =
-        tensors_of(added, instruction.result_device(), actual_results(instruction, added));
+        tensors_of(added, instruction, actual_results(instruction, added));
     begin_piece();
     if (!instruction.callees.empty()) drop_functions();
     return results;
@@ -182,7 +327,7 @@ void Trace::drop_functions() {
 }
 
 void Trace::compute_pending() {
-  if (!waits()) return;
+  if (!is_in_pieces()) return;
   const std::vector<PendingValues::Referenced> wanted = pending_.referenced();
   if (wanted.empty()) return;
   std::vector<ir::Type> types;

@@ -1,6 +1,7 @@
 // An instruction to be recorded: ir::NewInstruction with tensors as operands.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "plait/ir/builder.h"
@@ -20,6 +21,12 @@ struct TracedInstruction {
   Device result_device() const {
     return primitive.result_device != nullptr ? primitive.result_device(attributes)
                                               : device_of(operands);
+  }
+  bool knows_result_device() const {
+    if (primitive.result_device != nullptr) return true;
+    return callees.empty() && std::ranges::all_of(operands, [](const Tensor& operand) {
+      return !operand.is_traced() || operand.traced().is_placed;
+    });
   }
 };
 

@@ -22,8 +22,9 @@ constexpr size_t kMostSiblings = 4;
 
 class Clustering {
  public:
-  Clustering(const ir::EffectAnalysis& effects, size_t index, const Target& target)
+  Clustering(const ir::EffectAnalysis& effects, size_t index, const Target& target, uint32_t turn)
       : target_(target),
+        turn_(turn),
         function_(effects.program().function(index)),
         roles_(function_),
         orders_(order_dependencies_of(effects, index)),
@@ -35,7 +36,7 @@ class Clustering {
 
   std::vector<Cluster> run() {
     for (const Instruction instruction : function_.instructions()) {
-      if (can_be_computed(instruction)) place(instruction);
+      if (is_computed_by(target_, roles_, instruction)) place(instruction);
     }
     for (uint32_t i = 0; i < groups_.size(); ++i) take_product(i);
     std::vector<Cluster> clusters;
@@ -57,20 +58,6 @@ class Clustering {
     }
     is_result_.resize(function_.value_count());
     for (const ValueId result : function_.results()) is_result_[result] = true;
-  }
-
-  bool can_be_computed(const Instruction& instruction) const {
-    if (!roles_.is_computed(instruction)) return false;
-    std::vector<DType> dtypes;
-    for (size_t i = 0; i < instruction.operands().size(); ++i) {
-      if (!instruction.operand_type(i).varying().empty()) return false;
-      dtypes.push_back(instruction.operand_type(i).dtype());
-      if (!target_.holds(dtypes.back())) return false;
-    }
-    const DType result = instruction.result_types()[0].dtype();
-    if (!target_.holds(result)) return false;
-    return roles_.of(instruction) == Role::reduction ||
-           target_.computes(instruction.primitive(), dtypes, result);
   }
 
   // ---- The graph of groups and of ungrouped instructions.
@@ -134,6 +121,8 @@ class Clustering {
   }
 
   // ---- Growing.
+
+  bool is_late(uint32_t instruction) const { return instruction >= turn_; }
 
   bool is_used_outside(ValueId value, const Group& group) const {
     if (is_result_[value]) return true;
@@ -207,6 +196,7 @@ class Clustering {
     if (!is_one_kernel(group)) return;
     for (const uint32_t candidate : candidates(instruction)) {
       if (candidate == own || groups_[candidate].empty()) continue;
+      if (is_late(groups_[candidate].front()) != is_late(instruction.index())) continue;
       if (needs_through_others(group, groups_[candidate]) ||
           needs_through_others(groups_[candidate], group)) {
         continue;
@@ -242,6 +232,7 @@ class Clustering {
     for (const ValueId parameter : region->parameters) {
       const auto product = function_.definition(parameter);
       if (!product || roles_.of(*product) != Role::product) continue;
+      if (is_late(product->index()) != is_late(group.front())) continue;
       if (group_of_[product->index()] != kNone || !can_fuse_product(*region, group, *product))
         continue;
       Group both(group);
@@ -282,6 +273,7 @@ class Clustering {
   }
 
   const Target& target_;
+  const uint32_t turn_;
   const ir::Function& function_;
   const Roles roles_;
   const std::vector<std::vector<uint32_t>> orders_;
@@ -316,9 +308,23 @@ std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysi
   return orders;
 }
 
+bool is_computed_by(const Target& target, const Roles& roles, const Instruction& instruction) {
+  if (!roles.is_computed(instruction)) return false;
+  std::vector<DType> dtypes;
+  for (size_t i = 0; i < instruction.operands().size(); ++i) {
+    if (!instruction.operand_type(i).varying().empty()) return false;
+    dtypes.push_back(instruction.operand_type(i).dtype());
+    if (!target.holds(dtypes.back())) return false;
+  }
+  const DType result = instruction.result_types()[0].dtype();
+  if (!target.holds(result)) return false;
+  return roles.of(instruction) == Role::reduction ||
+         target.computes(instruction.primitive(), dtypes, result);
+}
+
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
-                                 const Target& target) {
-  return Clustering(effects, function, target).run();
+                                 const Target& target, uint32_t turn) {
+  return Clustering(effects, function, target, turn).run();
 }
 
 }  // namespace plait::compile

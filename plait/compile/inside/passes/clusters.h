@@ -22,8 +22,13 @@ struct Cluster {
 std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
                                                          size_t function);
 
-// Returns the clusters of at least two instructions, all of which the target computes.
+// True if kernels of the target can contain the instruction: a reduction, or one that it computes
+// for each element.
+bool is_computed_by(const Target& target, const Roles& roles, const ir::Instruction& instruction);
+
+// Returns the clusters of at least two instructions, all of which the target computes. None has
+// instructions on both sides of the turn (recompute.h).
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
-                                 const Target& target);
+                                 const Target& target, uint32_t turn);
 
 }  // namespace plait::compile

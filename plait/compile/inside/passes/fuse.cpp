@@ -9,6 +9,7 @@
 
 #include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
+#include "plait/compile/inside/passes/recompute.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/identity.h"
 #include "plait/ir/rewriting/copy_function.h"
@@ -59,11 +60,12 @@ class Kernels {
 // Rewrites one function, with its clusters as calls.
 class Fusing {
  public:
-  Fusing(const ir::EffectAnalysis& effects, size_t index, const Target& target,
+  Fusing(const ir::EffectAnalysis& effects, size_t index, const Target& target, uint32_t turn,
          const ir::Declarations& declarations, Kernels& kernels)
       : effects_(effects),
         index_(index),
         target_(target),
+        turn_(turn),
         function_(effects.program().function(index)),
         roles_(function_),
         declarations_(declarations),
@@ -71,7 +73,7 @@ class Fusing {
 
   // Returns null if there is nothing to fuse.
   std::shared_ptr<const ir::Function> run() {
-    clusters_ = clusters_of(effects_, index_, target_);
+    clusters_ = clusters_of(effects_, index_, target_, turn_);
     if (clusters_.empty()) return nullptr;
     ir::FunctionBuilder builder(function_.name(), local_);
     add_declarations();
@@ -278,6 +280,7 @@ class Fusing {
   const ir::EffectAnalysis& effects_;
   const size_t index_;
   const Target& target_;
+  const uint32_t turn_;
   const ir::Function& function_;
   const Roles roles_;
   const ir::Declarations& declarations_;
@@ -288,17 +291,41 @@ class Fusing {
   std::vector<bool> is_needed_;  // one an instruction outside of clusters
 };
 
+struct WithTurns {
+  ir::Program program;
+  std::vector<uint32_t> turns;  // one a function
+};
+
+WithTurns with_recomputed(const ir::Program& program, const Target& target) {
+  std::vector<uint32_t> turns(program.functions().size(), 0);
+  if (!is_on("recompute")) return {program, std::move(turns)};
+  const ir::EffectAnalysis effects(program);
+  std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
+                                                             program.functions().end());
+  for (size_t i = 0; i < functions.size(); ++i) {
+    Recomputed made = recomputed(effects, i, target);
+    if (!made.function) continue;
+    functions[i] = std::move(made.function);
+    turns[i] = made.turn;
+  }
+  return {ir::Program::of(std::move(functions),
+                          {program.records().begin(), program.records().end()}),
+          std::move(turns)};
+}
+
 }  // namespace
 
-ir::Program fused(const ir::Program& program, const Target* target) {
-  if (target == nullptr) return program;
+ir::Program fused(const ir::Program& given, const Target* target) {
+  if (target == nullptr) return given;
+  const auto [program, turns] = with_recomputed(given, *target);
   const ir::EffectAnalysis effects(program);
   const ir::Declarations declarations = ir::declarations_of(program);
   Kernels kernels(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   for (size_t i = 0; i < functions.size(); ++i) {
-    if (auto whole = Fusing(effects, i, *target, declarations, kernels).run()) functions[i] = whole;
+    Fusing fusing(effects, i, *target, turns[i], declarations, kernels);
+    if (auto whole = fusing.run()) functions[i] = whole;
   }
   functions.insert(functions.end(), kernels.functions().begin(), kernels.functions().end());
   return ir::prune(

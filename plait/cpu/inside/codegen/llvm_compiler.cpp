@@ -137,6 +137,10 @@ bool is_emitted(const ir::Primitive& primitive, std::span<const DType> operands,
          code::has_operation(primitive.name, operands.back());
 }
 
+bool is_costly(const ir::Primitive& primitive, DType operand) {
+  return &primitive != &convert_primitive() && code::is_costly(primitive.name, operand);
+}
+
 std::vector<CompiledNest> compiled_nests(std::span<const Nest* const> nests) {
   static Immortal<NestCompiler> compiler;
   return compiler->compile(nests);

@@ -17,6 +17,9 @@ bool is_emitted(DType dtype);
 // True for the supported elementwise primitives and casts.
 bool is_emitted(const ir::Primitive& primitive, std::span<const DType> operands, DType result);
 
+// True if it takes much longer than an addition.
+bool is_costly(const ir::Primitive& primitive, DType operand);
+
 // The code, of the level of cpu_level(), lives as long as the process; equal nests share it.
 std::vector<CompiledNest> compiled_nests(std::span<const compile::Nest* const> nests);
 

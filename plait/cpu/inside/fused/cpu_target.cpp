@@ -45,6 +45,9 @@ class CpuTarget final : public compile::Target {
                 DType result) const override {
     return is_emitted(primitive, operands, result);
   }
+  bool is_costly(const ir::Primitive& primitive, DType operand) const override {
+    return cpu::is_costly(primitive, operand);
+  }
 
   std::vector<std::shared_ptr<const FusedKernel>> compile(
       std::span<const PlannedKernel> kernels) const override {

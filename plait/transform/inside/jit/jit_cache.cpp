@@ -31,6 +31,13 @@ Outcome run_by_host(const Call& call) {
   return outcome;
 }
 
+// Effects that have happened are not repeated.
+Outcome run_host_again(const Call& call, EffectLog& log) {
+  log.rewind();
+  const EffectLog::Scope effects(log);
+  return run_by_host(call);
+}
+
 }  // namespace
 
 // It runs records and host code; what is recorded is known to `records` alone.
@@ -52,7 +59,7 @@ struct Cache::State {
   Outcome make_record(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
   bool donates_arguments(const Record& record) const;
   Outcome run_record(Call& call, const Record& record, EffectLog& log) const;
-  Outcome run_new_record(Call& call, Recording recording, EffectLog& log) const;
+  Outcome run_new_record(Call& call, const Recording& recording, EffectLog& log) const;
   // Runs `record`. If it fails because sizes are symbolic, runs the host code with numbers and
   // returns its outcome; else returns nothing.
   template <class Record>
@@ -90,6 +97,10 @@ Outcome Cache::State::make_record(Call& call, Found& found, std::span<const int6
   Entry& entry = *found.entry;
   const std::vector<ir::Type> types = records.types_for(found, sizes);
   check_promised(options, *found.variant, sizes);
+  const bool is_followed = any_is_followed(call.leaves);
+  const auto runs_record = [&](bool captures_followed) {
+    return is_followed || captures_followed || !call.begin_again || call.begin_again();
+  };
   log.rewind();
   Recording recording;
   try {
@@ -99,7 +110,8 @@ Outcome Cache::State::make_record(Call& call, Found& found, std::span<const int6
                           .leaves = call.leaves,
                           .paths = entry.paths,
                           .facts = found.variant->promised,
-                          .host = call.host},
+                          .host = call.host,
+                          .runs_record = runs_record},
                          log);
     });
     if (other) return *other;
@@ -108,27 +120,28 @@ Outcome Cache::State::make_record(Call& call, Found& found, std::span<const int6
   }
   if (recording.record) recording.record->run = backend(recording.record->program, options);
   records.add(found, recording);
-  if (!recording.captures_followed && !any_is_followed(call.leaves)) {
-    return run_new_record(call, std::move(recording), log);
-  }
-  log.rewind();
-  if (recording.record) return run_record(call, *recording.record, log);
-  const EffectLog::Scope effects(log);
-  return run_by_host(call);
+  if (recording.is_to_run) return run_new_record(call, recording, log);
+  if (!is_followed && !recording.captures_followed) return std::move(recording.outcome);
+  return run_host_again(call, log);
 }
 
-// The results of the host code, or, if calls are to be repeatable, those of its record.
-Outcome Cache::State::run_new_record(Call& call, Recording recording, EffectLog& log) const {
-  const bool runs_again =
-      options.repeatable && recording.record && (!call.begin_again || call.begin_again());
-  if (!runs_again) return std::move(recording.outcome);
+// The host code has run. Its record computes the results, which it has not.
+Outcome Cache::State::run_new_record(Call& call, const Recording& recording, EffectLog& log) const {
   log.rewind();
-  const std::shared_ptr<const Record> record = recording.record;
-  if (record->outcomes.empty()) recording.outcome.leaves.clear();
+  const bool is_kept = !donates_arguments(*recording.record);
   try {
-    return run_record(call, *record, log);
+    Outcome outcome = run_record(call, *recording.record, log);
+    for (size_t i = 0; i < outcome.leaves.size(); ++i) {
+      const std::shared_ptr<Tensor>& expected = recording.expected[i];
+      if (expected && !*expected) *expected = underived(outcome.leaves[i]);
+    }
+    return outcome;
   } catch (const SideExit&) {  // a guard is true eagerly and false when compiled, or the reverse
-    return std::move(recording.outcome);
+    return run_host_again(call, log);
+  } catch (const Error&) {
+    // The host code may catch the error and continue.
+    if (options.fullgraph || !is_kept) throw;
+    return run_host_again(call, log);
   }
 }
 
@@ -242,9 +255,7 @@ Outcome Cache::State::run(Call call) {
     } catch (const Error&) {
       // The host code may catch the error and continue.
       if (options.fullgraph || donates_arguments(*found.record)) throw;
-      log.rewind();
-      const EffectLog::Scope effects(log);
-      return run_by_host(call);
+      return run_host_again(call, log);
     }
   }
 }

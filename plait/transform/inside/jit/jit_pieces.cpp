@@ -46,7 +46,7 @@ class PieceCompanion final : public Companion {
  public:
   explicit PieceCompanion(Pieces& pieces) : pieces_(pieces) {}
 
-  bool waits() const override { return true; }
+  Execution execution() const override { return Execution::in_pieces; }
   std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
                             const ir::Attributes& attributes) override {
     return apply_all(primitive, operands, attributes);

@@ -11,10 +11,11 @@
 namespace plait::jits {
 namespace {
 
-class EagerCompanion final : public Companion {
+class RecordingCompanion final : public Companion {
  public:
-  explicit EagerCompanion(const JitArguments& arguments) : arguments_(arguments) {}
+  explicit RecordingCompanion(const JitArguments& arguments) : arguments_(arguments) {}
 
+  Execution execution() const override { return Execution::on_demand; }
   std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
                             const ir::Attributes& attributes) override {
     return apply_undifferentiated(primitive, operands, attributes);
@@ -60,6 +61,14 @@ class EagerCompanion final : public Companion {
   const JitArguments& arguments_;
 };
 
+std::vector<std::shared_ptr<Tensor>> expected_by(std::span<const Tensor> results) {
+  std::vector<std::shared_ptr<Tensor>> expected;
+  for (const Tensor& each : results) {
+    expected.push_back(each && each.is_traced() ? each.traced().actual : nullptr);
+  }
+  return expected;
+}
+
 }  // namespace
 
 Outcome Record::outcome_of(std::vector<Tensor> results) const {
@@ -72,7 +81,7 @@ Outcome Record::outcome_of(std::vector<Tensor> results) const {
 Recording record(const ToRecord& what, EffectLog& log) {
   const EffectLog::Scope effects(log);
   const Fullgraph strict(what.options);
-  EagerCompanion companion(what.leaves);
+  RecordingCompanion companion(what.leaves);
   Trace trace(what.options.name, Trace::apart);
   trace.execute_with(companion);
   std::vector<Tensor> parameters;
@@ -84,15 +93,32 @@ Recording record(const ToRecord& what, EffectLog& log) {
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
   const uint64_t errors = errors_shown();
-  std::vector<Tensor> results = what.host(parameters, result);
-  Recording recording{.has_failed = errors_shown() != errors};
-  for (const Tensor& each : results) {
-    recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
+  std::vector<Tensor> results;
+  try {
+    results = what.host(parameters, result);
+  } catch (const Unwinding&) {
+    throw;
+  } catch (...) {
+    trace.compute_effects();
+    throw;
   }
+  Recording recording{.has_failed = errors_shown() != errors};
   recording.outcome.result = std::make_shared<const std::any>(std::move(result));
   recording.captures_followed = trace.captures_followed();
   recording.read = companion.read;
-  if (companion.has_read || recording.has_failed) return recording;
+  const bool has_record = !companion.has_read && !recording.has_failed;
+  recording.is_to_run = has_record && what.runs_record(recording.captures_followed);
+  if (recording.is_to_run) {
+    trace.compute_referenced(results);
+    recording.expected = expected_by(results);
+  } else {
+    trace.compute_effects();
+    trace.compute_referenced();
+    for (const Tensor& each : results) {
+      recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
+    }
+  }
+  if (!has_record) return recording;
   std::vector<size_t> empty_leaves;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) empty_leaves.push_back(i);

@@ -1,4 +1,5 @@
-// Recording of one path through a jitted function, while it runs.
+// Recording of one path through a jitted function. Its host code runs; its operations are executed
+// only as far as host code reads values.
 #pragma once
 
 #include <any>
@@ -31,7 +32,11 @@ struct Record {
 
 struct Recording {
   std::shared_ptr<Record> record;  // null if it must not be reused: the host code has read numbers
-  Outcome outcome;                 // outcome of this call, without derivatives
+  // The outcome of this call, without derivatives. Without leaves if the record is to be run.
+  Outcome outcome;
+  bool is_to_run = false;
+  // By result, where tensors that the host code has stored elsewhere expect it; or null.
+  std::vector<std::shared_ptr<Tensor>> expected;
   bool captures_followed = false;  // it captures tensors that a derivative follows
   Location read;                   // place of the first read of a number
   bool has_failed = false;         // an operation failed, and the host code caught the error
@@ -61,6 +66,8 @@ struct ToRecord {
   std::span<const std::string> paths;
   std::span<const SizeFact> facts;  // promised facts
   HostFunction host;
+  // Asked once, when the host code has run and there is a record: true if it is to be run, too.
+  FunctionRef<bool(bool captures_followed)> runs_record;
 };
 // Runs and records the host code. Observable effects happen unless the log already has them. If the
 // host code throws, nothing is kept.

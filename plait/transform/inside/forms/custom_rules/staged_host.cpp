@@ -56,7 +56,7 @@ struct WhenAsked {
 // of pieces needs none: it reads the values at each call.
 void decide_around(Trace& around, const StagedFunction& function, std::span<const Tensor> arguments,
                    std::span<const Location> places) {
-  if (around.companion()->waits()) return;
+  if (around.companion()->execution() == Execution::in_pieces) return;
   std::vector<Tensor> given;
   for (const Tensor& argument : arguments) {
     const ir::Type& type = function.function->signature().parameters[given.size()];

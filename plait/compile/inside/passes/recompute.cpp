@@ -1,0 +1,339 @@
+// The turn is the place where most bytes are alive that are used again behind a product or another
+// long step. A minimum cut of the graph of values then says which of them are kept. In the network
+// each value has two nodes, `needed` and `kept`, with an edge between them that costs its bytes:
+//
+//   source -> needed: the cost of computing it again; unlimited if that is impossible
+//   needed -> kept: its bytes
+//   kept -> sink: unlimited if the backward pass uses it
+//   kept of an operand -> needed: unlimited, since computing a value again takes its operands
+//
+// A value is kept if the cut goes between its nodes, and computed again if both are on the side of
+// the sink.
+#include "plait/compile/inside/passes/recompute.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/passes/clusters.h"
+#include "plait/compile/inside/passes/min_cut.h"
+#include "plait/core/error.h"
+#include "plait/ir/rewriting/copy_function.h"
+
+namespace plait::compile {
+namespace {
+
+using ir::Instruction;
+using ir::ValueId;
+
+// What symbolic sizes count as.
+constexpr int64_t kUsualSize = 64;
+// The costs of computing a value again, in parts of its bytes.
+constexpr int64_t kCheapParts = 16, kCostlyParts = 2;
+// Less is not worth another kernel.
+constexpr int64_t kLeastGain = 64 * 1024;
+
+class Recomputing {
+ public:
+  Recomputing(const ir::EffectAnalysis& effects, size_t index, const Target& target)
+      : effects_(effects),
+        index_(index),
+        target_(target),
+        function_(effects.program().function(index)),
+        roles_(function_) {}
+
+  Recomputed run() {
+    count_long_steps();
+    find_last_uses();
+    if (!find_turn()) return {};
+    cut();
+    if (gain_ < kLeastGain) return {};
+    return rewritten();
+  }
+
+ private:
+  uint32_t size() const { return static_cast<uint32_t>(function_.size()); }
+
+  bool is_long(const Instruction& instruction) const {
+    const Role role = roles_.of(instruction);
+    return role == Role::product || role == Role::other;
+  }
+
+  void count_long_steps() {
+    long_before_.assign(size() + 1, 0);
+    for (const Instruction instruction : function_.instructions()) {
+      const uint32_t i = instruction.index();
+      long_before_[i + 1] = long_before_[i] + (is_long(instruction) ? 1 : 0);
+    }
+  }
+  // Between the instructions.
+  bool has_long_step(uint32_t from, uint32_t to) const {
+    return long_before_[to] > long_before_[from + 1];
+  }
+
+  // Where the value behind all views is defined; nothing for parameters and numbers.
+  std::optional<uint32_t> source_of(ValueId value) const {
+    const ValueId seen = roles_.seen_through(value);
+    const auto definition = function_.definition(seen);
+    if (!definition || roles_.of(*definition) == Role::number) return std::nullopt;
+    return definition->index();
+  }
+
+  void find_last_uses() {
+    last_use_.assign(size(), 0);
+    for (const Instruction instruction : function_.instructions()) {
+      if (roles_.of(instruction) == Role::view) continue;
+      for (const ValueId operand : instruction.operands()) {
+        if (const auto source = source_of(operand)) last_use_[*source] = instruction.index();
+      }
+    }
+    for (const ValueId result : function_.results()) {
+      if (const auto source = source_of(result)) last_use_[*source] = size();
+    }
+  }
+
+  static int64_t bytes_of(const ir::Type& type) {
+    if (!type.is_array()) return 0;
+    SymbolMap<int64_t> sizes;
+    type.for_each_dim([&](Dim dim) {
+      dim.for_each_symbol([&](Dim symbol) { sizes.set(symbol, kUsualSize); });
+    });
+    try {
+      return type.shape().element_count().evaluate(sizes) * size_of(type.dtype());
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+  int64_t bytes_of(uint32_t instruction) const {
+    int64_t bytes = 0;
+    for (const ir::Type& type : function_.instruction(instruction).result_types()) {
+      bytes += bytes_of(type);
+    }
+    return bytes;
+  }
+
+  // The last place where most bytes are alive that long steps are to come before.
+  bool find_turn() {
+    std::vector<int64_t> change(size() + 2, 0);
+    for (uint32_t i = 0; i < size(); ++i) {
+      // Results are kept in any case.
+      if (last_use_[i] == size() || !has_long_step(i, last_use_[i]) || is_free(i)) continue;
+      change[i + 1] += bytes_of(i);
+      change[last_use_[i] + 1] -= bytes_of(i);
+    }
+    int64_t alive = 0, most = 0;
+    for (uint32_t i = 0; i <= size(); ++i) {
+      alive += change[i];
+      if (alive < most || alive == 0) continue;
+      most = alive;
+      turn_ = i;
+    }
+    return most >= kLeastGain && turn_ < size();
+  }
+
+  bool is_free(uint32_t instruction) const {
+    const Role role = roles_.of(function_.instruction(instruction));
+    return role == Role::view || role == Role::number;
+  }
+
+  // ---- Which values are kept.
+
+  bool can_be_recomputed(const Instruction& instruction) const {
+    return roles_.of(instruction) == Role::pointwise &&
+           is_computed_by(target_, roles_, instruction) &&
+           effects_.of(index_, instruction).pure();
+  }
+
+  int64_t cost_of(const Instruction& instruction) const {
+    const ir::Type& type = instruction.result_types()[0];
+    const int64_t width = size_of(type.dtype());
+    const int64_t computed = std::max<int64_t>(width, 4);  // narrow floats are computed as f32
+    const bool is_costly =
+        target_.is_costly(instruction.primitive(),
+                          instruction.operand_type(instruction.operands().size() - 1).dtype());
+    return bytes_of(type) / width * computed / (is_costly ? kCostlyParts : kCheapParts);
+  }
+
+  struct Nodes {
+    FlowNetwork::Node needed, kept;
+  };
+
+  Nodes nodes_of(uint32_t instruction, FlowNetwork& network) {
+    if (const auto known = nodes_.find(instruction); known != nodes_.end()) return known->second;
+    const Nodes nodes{network.add_node(), network.add_node()};
+    nodes_.emplace(instruction, nodes);
+    const Instruction definition = function_.instruction(instruction);
+    network.add_edge(nodes.needed, nodes.kept, bytes_of(instruction));
+    if (!can_be_recomputed(definition)) {
+      network.add_edge(FlowNetwork::kSource, nodes.needed, FlowNetwork::kUnlimited);
+      return nodes;
+    }
+    network.add_edge(FlowNetwork::kSource, nodes.needed, cost_of(definition));
+    waiting_.push_back(instruction);
+    return nodes;
+  }
+
+  // Also adds what they are computed from.
+  void add_operands(FlowNetwork& network) {
+    while (!waiting_.empty()) {
+      const uint32_t instruction = waiting_.back();
+      waiting_.pop_back();
+      for (const ValueId operand : function_.instruction(instruction).operands()) {
+        const auto source = source_of(operand);
+        if (!source) continue;
+        const Nodes from = nodes_of(*source, network);
+        network.add_edge(from.kept, nodes_.at(instruction).needed, FlowNetwork::kUnlimited);
+      }
+    }
+  }
+
+  // A use that is not in a kernel reads the value from memory.
+  bool is_in_kernel(const Instruction& user) const {
+    return roles_.is_computed(user) && is_computed_by(target_, roles_, user);
+  }
+
+  template <class Visit>  // (defining instruction, whether a kernel uses it)
+  void for_each_late_use(Visit&& visit) const {
+    for (uint32_t i = turn_; i < size(); ++i) {
+      const Instruction user = function_.instruction(i);
+      if (roles_.of(user) == Role::view) continue;
+      for (const ValueId operand : user.operands()) {
+        const auto source = source_of(operand);
+        if (source && *source < turn_) visit(*source, is_in_kernel(user));
+      }
+    }
+    for (const ValueId result : function_.results()) {
+      const auto source = source_of(result);
+      if (source && *source < turn_) visit(*source, false);
+    }
+  }
+
+  void cut() {
+    FlowNetwork network;
+    int64_t before = 0, after = 0;
+    for_each_late_use([&](uint32_t source, bool is_in_kernel) {
+      if (!nodes_.contains(source)) before += bytes_of(source);
+      const Nodes nodes = nodes_of(source, network);
+      network.add_edge(nodes.kept, FlowNetwork::kSink, FlowNetwork::kUnlimited);
+      if (!is_in_kernel || !has_long_step(source, turn_)) {
+        network.add_edge(FlowNetwork::kSource, nodes.needed, FlowNetwork::kUnlimited);
+      }
+    });
+    add_operands(network);
+    const std::vector<bool> is_late = network.sink_side();
+    for (const auto& [instruction, nodes] : nodes_) {
+      if (is_late[nodes.needed]) {
+        recomputed_.insert(instruction);
+        after += cost_of(function_.instruction(instruction));
+      } else if (is_late[nodes.kept]) {
+        after += bytes_of(instruction);
+      }
+    }
+    gain_ = before - after;
+  }
+
+  // ---- The function.
+
+  Recomputed rewritten() {
+    find_needed();
+    const ir::Declarations declarations = ir::declarations_of(effects_.program());
+    ir::FunctionBuilder builder(function_.name(), declarations);
+    builder.declare(function_.signature(), ir::parameter_labels(function_));
+    builder.set_location(function_.location());
+    ir::Copier copier(function_, builder);
+    copier.set_parameters();
+    for (uint32_t i = 0; i < turn_; ++i) {
+      if (is_needed_[i]) copier.copy(function_.instruction(i));
+    }
+    Recomputed made;
+    made.turn = static_cast<uint32_t>(builder.so_far().size());
+    for (uint32_t i = turn_; i < size(); ++i) {
+      const Instruction instruction = function_.instruction(i);
+      // What is computed again is not kept over a long step either.
+      if (is_long(instruction)) again_.clear();
+      if (is_again(instruction)) continue;
+      if (roles_.of(instruction) != Role::view) compute_operands_again(instruction, copier);
+      copier.copy(instruction);
+    }
+    made.function = copier.finish();
+    return made;
+  }
+
+  // True for what is computed again and for views of it, also those of the backward pass.
+  bool is_again(const Instruction& instruction) const {
+    if (instruction.result_count() != 1) return false;
+    const auto source = source_of(instruction.result());
+    return source && recomputed_.contains(*source);
+  }
+  bool is_again(ValueId value) const {
+    const auto definition = function_.definition(value);
+    return definition && is_again(*definition);
+  }
+
+  // Copies what the instruction reads of recomputed values, and views of them, before it.
+  void compute_operands_again(const Instruction& instruction, ir::Copier& copier) {
+    std::vector<ValueId> waiting(instruction.operands().begin(), instruction.operands().end());
+    std::vector<uint32_t> copied;
+    while (!waiting.empty()) {
+      const ValueId value = waiting.back();
+      waiting.pop_back();
+      if (!is_again(value)) continue;
+      const Instruction from = *function_.definition(value);
+      if (!again_.insert(from.index()).second) continue;
+      copied.push_back(from.index());
+      for (const ValueId operand : from.operands()) waiting.push_back(operand);
+    }
+    std::ranges::sort(copied);
+    for (const uint32_t index : copied) copier.copy(function_.instruction(index));
+  }
+
+  // The instructions before the turn that are still used.
+  void find_needed() {
+    is_needed_.assign(turn_, false);
+    std::vector<bool> is_read(function_.value_count());
+    const auto read_late = [&](const Instruction& instruction) {
+      for (const ValueId operand : instruction.operands()) {
+        if (!is_again(operand)) is_read[operand] = true;
+      }
+    };
+    for (uint32_t i = turn_; i < size(); ++i) read_late(function_.instruction(i));
+    for (const uint32_t each : recomputed_) read_late(function_.instruction(each));
+    for (const ValueId result : function_.results()) is_read[result] = true;
+    for (uint32_t i = turn_; i-- > 0;) {
+      const Instruction instruction = function_.instruction(i);
+      bool is_used = !effects_.of(index_, instruction).pure() || instruction.result_count() == 0 ||
+                     !instruction.size_results().empty();
+      for (size_t k = 0; k < instruction.result_count(); ++k) {
+        is_used = is_used || is_read[instruction.result(k)];
+      }
+      is_needed_[i] = is_used;
+      if (!is_used) continue;
+      for (const ValueId operand : instruction.operands()) is_read[operand] = true;
+    }
+  }
+
+  const ir::EffectAnalysis& effects_;
+  const size_t index_;
+  const Target& target_;
+  const ir::Function& function_;
+  const Roles roles_;
+  std::vector<uint32_t> long_before_;  // the number of long steps before each instruction
+  std::vector<uint32_t> last_use_;     // of what each instruction defines, also through views
+  uint32_t turn_ = 0;
+  int64_t gain_ = 0;
+  std::unordered_map<uint32_t, Nodes> nodes_;
+  std::vector<uint32_t> waiting_;  // whose operands are not in the network
+  std::unordered_set<uint32_t> recomputed_;
+  std::unordered_set<uint32_t> again_;  // what was computed again since the last long step
+  std::vector<bool> is_needed_;
+};
+
+}  // namespace
+
+Recomputed recomputed(const ir::EffectAnalysis& effects, size_t function, const Target& target) {
+  return Recomputing(effects, function, target).run();
+}
+
+}  // namespace plait::compile
