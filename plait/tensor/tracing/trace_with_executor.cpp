@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/tracing/run_recorded.h"
@@ -159,11 +160,13 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
 
 // ---- On demand.
 
+// Also if it may fail: then host code that follows must not run.
 bool Trace::has_effects(const ir::Instruction& instruction) const {
   const ir::Primitive& primitive = instruction.primitive();
-  if (primitive.effects != nullptr && primitive.effects(instruction).observable) return true;
-  return std::ranges::any_of(instruction.callees(), [&](const ir::Callee& callee) {
-    return program_->is_observable(callee.name);
+  if (ir::is_guard(instruction)) return false;  // its outcome is known
+  if (primitive.effects != nullptr && !primitive.effects(instruction).pure()) return true;
+  return !std::ranges::all_of(instruction.callees(), [&](const ir::Callee& callee) {
+    return program_->is_pure(callee.name);
   });
 }
 

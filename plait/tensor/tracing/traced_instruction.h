@@ -25,8 +25,8 @@ struct TracedInstruction {
   bool knows_result_device() const {
     if (primitive.result_device != nullptr) return true;
     return callees.empty() && std::ranges::all_of(operands, [](const Tensor& operand) {
-      return !operand.is_traced() || operand.traced().is_placed;
-    });
+             return !operand.is_traced() || operand.traced().is_placed;
+           });
   }
 };
 
