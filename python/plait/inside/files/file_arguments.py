@@ -5,6 +5,7 @@ import collections.abc
 import os
 
 from plait import errors
+from plait.inside.arrays.devices import moved
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
 
@@ -44,11 +45,11 @@ def text_of(function, text):
 
 
 def tensor_of(function, tensor):
-    """A tensor that is written; its numbers must be known."""
+    """A tensor that is written, on the host; its numbers must be known."""
     made = asarray(tensor)
     if made.is_traced:
         raise errors.ValueError.with_hint(f"io.{function}: a tensor that is being recorded has no values yet", "return it, and save it outside")
-    return made
+    return moved(made, "cpu")
 
 
 class Opened:
