@@ -77,6 +77,7 @@ nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, 
     return nb::borrow(Py_NotImplemented);
   }
   const Tensor mine = nb::cast<Tensor>(self);
+  if (operand->is_array()) operand->move_to(mine.device());
   Tensor result;
   if (of == matmul_of) {
     const Tensor theirs = operand->tensor();

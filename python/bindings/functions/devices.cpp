@@ -23,6 +23,24 @@ Device device_from(nb::handle given) {
   return Device(utf8_of(nb::str(given)));
 }
 
+namespace {
+
+void bind_host_calls(nb::module_& module) {
+  module.def("_host_calls", [] {
+    nb::dict counts;
+    for (const HostCalls& each : host_calls()) {
+      counts[text_to_python(each.primitive->name)] = each.count;
+    }
+    return counts;
+  });
+  module.def("_log_host_call", [](const std::string& name, const std::string& device) {
+    log(LogArea::data, LogLevel::warning,
+        "{} has no kernel for {}: the host computes it, on a copy of the image", name, device);
+  });
+}
+
+}  // namespace
+
 void bind_devices(nb::module_& module) {
   module.def("_device_name", [](nb::handle given) { return text_of(device_from(given)); });
   module.def("_device_of", [](const Tensor& x) { return text_of(x.device()); });
@@ -40,17 +58,7 @@ void bind_devices(nb::module_& module) {
     const nb::gil_scoped_release unlocked;
     if (!device.is_cpu()) device_memory(device).synchronize();
   });
-  module.def("_host_calls", [] {
-    nb::dict counts;
-    for (const HostCalls& each : host_calls()) {
-      counts[text_to_python(each.primitive->name)] = each.count;
-    }
-    return counts;
-  });
-  module.def("_log_host_call", [](const std::string& name, const std::string& device) {
-    log(LogArea::data, LogLevel::warning,
-        "{} has no kernel for {}: the host computes it, on a copy of the image", name, device);
-  });
+  bind_host_calls(module);
   nb::class_<DeviceScope>(module, "_DeviceScope");
   module.def("_open_device_scope",
              [](const std::string& name) { return std::make_unique<DeviceScope>(Device(name)); });

@@ -1,4 +1,6 @@
 // Statistics of the library's memory.
+#include "plait/tensor/memory/memory.h"
+
 #include <memory>
 #include <string>
 
@@ -6,7 +8,6 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include "plait/tensor/memory/device_memory.h"
-#include "plait/tensor/memory/memory.h"
 
 #include "python/bindings/functions/arguments.h"
 #include "python/bindings/functions/bind.h"

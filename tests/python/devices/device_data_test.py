@@ -130,6 +130,12 @@ for workers in 0, 2:
         batch = next(iter(pl.data.DataLoader(dataset, 2, num_workers=workers)))
         places["batch"] = pl.tree.leaves(batch)[0].device
         assert places["batch"] == "cuda", (workers, dataset)
+model = pl.nn.Linear(2, 3)
+y = np.ones((4, 2), "f4")
+assert model(y).device == pl.exp(y).device == (pl.ones(2) * y).device == "cuda"
+x = pl.zeros(2)
+x[0] = np.float32(3.0)
+assert x.tolist() == [3.0, 0.0]
 assert places == {"image": "cuda", "file": "cpu", "npy": "cpu", "batch": "cuda"}, places
 """
 
@@ -142,6 +148,25 @@ class OfTheDefaultDevice(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_devices_of_what_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pl.io.save_npy(f"{folder}/x.npy", pl.ones(2, device="cuda"))
+            pl.io.save_safetensors(f"{folder}/x.safetensors", {"x": pl.ones(2, device="cuda")})
+            with FIRST:
+                self.assertEqual(devices_of([pl.io.load_npy(f"{folder}/x.npy"), pl.io.load_safetensors(f"{folder}/x.safetensors")]), {"cpu"})
+            there = pl.io.load_npy(f"{folder}/x.npy", device="cuda:1"), pl.io.load_safetensors(f"{folder}/x.safetensors", device="cuda:1")
+            self.assertEqual(devices_of(there), {"cuda:1"})
+            with self.assertRaisesRegex(pl.TypeError, "(?s)'map_location'.*device='cuda'"):
+                pl.io.load_safetensors(f"{folder}/x.safetensors", map_location="cuda")
+            with self.assertRaisesRegex(pl.TypeError, "(?s)'map_location'.*plait.to_device"):
+                pl.io.Checkpoints(folder).restore({}, map_location="cpu")
+
+    def test_arrays_meet_tensors(self):
+        x, a = pl.tensor([1.0, 2.0], device="cuda:1"), np.array([3.0, 4.0], "f4")
+        for made in x + a, a * x, pl.maximum(x, a), pl.maximum(a, x), pl.dot(x, a), pl.where(a > 3, x, a), x.at[:].set(a):
+            self.assertEqual(made.device, SECOND)
+        self.assertEqual((a + a @ np.eye(2), pl.exp(a).device)[1], CPU)
+
     def test_pickles(self):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/x.pickle"

@@ -1,4 +1,4 @@
-"""What moves to a device, what errors say, and where memory is counted."""
+"""Moves of trees, errors that say why something is not on a device, and memory by tags."""
 
 import os
 import subprocess

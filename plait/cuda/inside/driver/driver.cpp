@@ -64,7 +64,9 @@ void* open_library() {
         .hint(fmt::format("use the device cpu{}; or unset PLAIT_CUDA", unless_it_is_the_default()));
   }
   const bool is_emulated = chosen == "emulated";
-  const std::string path = chosen == "auto" ? "libcuda.so.1" : is_emulated ? emulator_path() : chosen;
+  const std::string path = chosen == "auto" ? "libcuda.so.1"
+                           : is_emulated    ? emulator_path()
+                                            : chosen;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   const std::string why = dlerror();

@@ -8,6 +8,7 @@ from plait import errors
 from plait.inside.arrays.devices import moved
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
+from plait.inside.trees.moving import to_device
 
 
 def path_of(function, path):
@@ -42,6 +43,17 @@ def text_of(function, text):
     except builtins.UnicodeError:
         raise errors.ValueError(f"io.{function}: {text!a} is not UTF-8") from None
     return text
+
+
+def loaded(tree, device):
+    """The tensors that were read from a file, on a device if one is named; else on the host, where the bytes are."""
+    return tree if device is None else to_device(tree, device)
+
+
+def refuse_others(function, given, hint):
+    """TypeError if there are other arguments, such as those of PyTorch."""
+    for each in given:
+        raise errors.TypeError.with_hint(f"io.{function}: unknown argument {each!r}", hint)
 
 
 def tensor_of(function, tensor):

@@ -18,7 +18,7 @@ def to_device(tree, device):
     """
     name = _core._device_name(device)
     leaves, structure = _core._flatten(tree)
-    if any(hasattr(value, "__dlpack__") for _, value in structure._objects()):  # arrays that are no leaves, such as PyTorch's
+    if any(hasattr(value, "__dlpack__") for _, value in structure._objects()):  # arrays that are not leaves, such as PyTorch's
         leaves, structure = _core._flatten(with_tensors(tree, name))
     made = {id(leaf): _leaf_on(leaf, name) for leaf in leaves}  # tied tensors stay one
     return structure.unflatten([made[id(leaf)] for leaf in leaves])
@@ -26,7 +26,7 @@ def to_device(tree, device):
 
 def _leaf_on(leaf, name):
     if isinstance(leaf, _core.Tensor):
-        return moved(leaf, name)
+        return _core._record_on(leaf, name) if _core._is_record(leaf) and not leaf.is_traced else moved(leaf, name)
     return leaf if _is_of_no_numbers(leaf) else asarray(leaf, device=name)
 
 
