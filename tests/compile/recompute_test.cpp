@@ -1,4 +1,4 @@
-// What the backward pass keeps and what it computes again.
+// Values that the backward pass keeps, and those that it computes again.
 #include <algorithm>
 #include <random>
 

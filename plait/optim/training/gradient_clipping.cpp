@@ -58,8 +58,7 @@ Tensor clipping_factor(const Tensor& norm, double max_norm) {
 
 Tensor scaled_by(const Tensor& gradient, const Tensor& factor) {
   if (!is_trained(gradient)) return gradient;
-  const Tensor own =
-      astype(beside(factor, gradient), plait::real_dtype(wide(gradient.dtype())));
+  const Tensor own = astype(beside(factor, gradient), plait::real_dtype(wide(gradient.dtype())));
   return astype(as_wide(gradient) * own, gradient.dtype());
 }
 

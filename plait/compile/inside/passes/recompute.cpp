@@ -31,7 +31,7 @@ namespace {
 using ir::Instruction;
 using ir::ValueId;
 
-// What symbolic sizes count as.
+// The number that each symbolic size counts as.
 constexpr int64_t kUsualSize = 64;
 // The costs of computing a value again, in parts of its bytes.
 constexpr int64_t kCheapParts = 16, kCostlyParts = 2;
@@ -257,7 +257,7 @@ class Recomputing {
     made.turn = static_cast<uint32_t>(builder.so_far().size());
     for (uint32_t i = turn_; i < size(); ++i) {
       const Instruction instruction = function_.instruction(i);
-      // What is computed again is not kept over a long step either.
+      // Recomputed values are not kept over a long step either.
       if (is_long(instruction)) again_.clear();
       if (is_again(instruction)) continue;
       if (roles_.of(instruction) != Role::view) compute_operands_again(instruction, copier);
@@ -326,13 +326,13 @@ class Recomputing {
   const ir::Function& function_;
   const Roles roles_;
   std::vector<uint32_t> long_before_;  // the number of long steps before each instruction
-  std::vector<uint32_t> last_use_;     // of what each instruction defines, also through views
+  std::vector<uint32_t> last_use_;     // by instruction, of its results, also through views
   uint32_t turn_ = 0;
   int64_t gain_ = 0;
   std::unordered_map<uint32_t, Nodes> nodes_;
-  std::vector<uint32_t> waiting_;  // whose operands are not in the network
+  std::vector<uint32_t> waiting_;  // their operands are not in the network yet
   std::unordered_set<uint32_t> recomputed_;
-  std::unordered_set<uint32_t> again_;  // what was computed again since the last long step
+  std::unordered_set<uint32_t> again_;  // recomputed since the last long step
   std::vector<bool> is_needed_;
 };
 
