@@ -110,7 +110,8 @@ class PythonOperand {
   Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
   // A single number has the default dtype of its kind.
   Tensor tensor() const;
-  // An array of NumPy, which has no device of its own, goes to that of the tensors beside it.
+  // True for an array of NumPy, which has no device of its own: it is moved to that of the tensors
+  // beside it.
   bool is_array() const { return is_array_; }
   void move_to(Device device);
 

@@ -102,7 +102,7 @@ Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor act
     value.device = actual.device();
     value.is_placed = true;
     value.actual = std::make_shared<Tensor>(std::move(actual));
-    if (is_on_demand()) deferred_.add(value.value, value.actual);
+    if (is_on_demand()) pending_.add(value.value, value.actual);
   }
   return Tensor(std::move(value));
 }
@@ -142,10 +142,8 @@ std::vector<Tensor> Trace::tensors_of(const ir::Added& added, const TracedInstru
       value.device = actual[i].device();
       value.is_placed = true;
       value.actual = std::make_shared<Tensor>(actual[i]);
-    } else if (is_in_pieces()) {
+    } else if (is_in_pieces() || is_on_demand()) {
       value.actual = pending_.add(added[i]);
-    } else if (is_on_demand()) {
-      value.actual = deferred_.add(added[i]);
     }
     results.push_back(Tensor(std::move(value)));
   }

@@ -14,7 +14,6 @@
 #include "plait/ir/program.h"
 #include "plait/tensor/tensor.h"
 #include "plait/tensor/tracing/companion.h"
-#include "plait/tensor/tracing/deferred_values.h"
 #include "plait/tensor/tracing/pending_values.h"
 #include "plait/tensor/tracing/trace_captures.h"
 #include "plait/tensor/tracing/trace_levels.h"
@@ -169,7 +168,7 @@ class Trace {
   RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
   RecordedFunction conclude(std::span<const ir::ValueId> results, std::span<const Dim> size_values);
 
-  // ---- With a companion (trace_with_executor.cpp).
+  // ---- With a companion (trace_with_executor.cpp; on demand: trace_on_demand.cpp).
   bool is_executed(Execution how) const {
     return companion_ != nullptr && companion_->execution() == how;
   }
@@ -204,7 +203,6 @@ class Trace {
   TraceLevels levels_;
   Companion* companion_ = nullptr;  // null if nothing is executed
   PendingValues pending_;
-  DeferredValues deferred_;
   uint32_t effects_until_ = 0;  // instructions before this one whose effects happened, on demand
   bool is_asked_ = false;       // for a value that is unknown
 };

@@ -157,9 +157,10 @@ PythonOperand::PythonOperand(nb::handle object) {
     set_integer(object);
   else if (is_item(object))
     *this = PythonOperand(number_of_item(object));
-  else if (nb::hasattr(object, "__array_interface__"))
-    tensor_ = borrow_numpy(object), is_array_ = true;
-  else
+  else if (nb::hasattr(object, "__array_interface__")) {
+    tensor_ = borrow_numpy(object);
+    is_array_ = true;
+  } else
     throw TypeError("expected a tensor, a number or a NumPy array, not {}",
                     full_class_name_of(object))
         .at(Location::of_caller())
@@ -184,7 +185,7 @@ void PythonOperand::settle(std::span<const DType> others) {
 }
 
 void PythonOperand::move_to(Device device) {
-  if (is_array_ && Trace::current() == nullptr) tensor_ = to_device(tensor_, device);
+  if (Trace::current() == nullptr) tensor_ = to_device(tensor_, device);
 }
 
 // A number that only fits u64 becomes a u64 tensor, not a number without a dtype.

@@ -42,12 +42,17 @@ class Policies(TransformCase):
     def check(self, transform, pixels, count, mode="nearest", fill=None):
         theirs = v2.AutoAugment()
         for key in keys(count):
-            wanted = torch.from_numpy(pixels)
-            for name, magnitude in self.steps(transform, pixels, key):
-                wanted = theirs._apply_image_or_video_transform(wanted, name, magnitude, v2.InterpolationMode(mode), {"others": fill})
             steps = self.steps(transform, pixels, key)
+
+            def computed(by=1.0, steps=steps):
+                made = torch.from_numpy(pixels)
+                for name, magnitude in steps:
+                    moves = name.startswith(("Shear", "Translate", "Rotate"))
+                    made = theirs._apply_image_or_video_transform(made, name, magnitude * by if moves else magnitude, v2.InterpolationMode(mode), {"others": fill})
+                return made
+
             limit = (1, FEW) if len(steps) == 1 else (8, 0.01)  # a later step makes more of a difference
-            self.close(transform(pixels, key), wanted, limit[0], (transform, steps), limit[1])
+            self.close(transform(pixels, key), computed(), limit[0], (transform, steps), limit[1], lambda: (computed(0.9999), computed(1.0001)))
 
     def test_steps_are_drawn_as_torchvision_draws_them(self):
         pixels, count = image((3, 40, 30)), 20_000

@@ -33,8 +33,8 @@ using ir::ValueId;
 
 // The number that each symbolic size counts as.
 constexpr int64_t kUsualSize = 64;
-// The costs of computing a value again, in parts of its bytes.
-constexpr int64_t kCheapParts = 16, kCostlyParts = 2;
+// Computing a value again costs its bytes divided by this.
+constexpr int64_t kCheapDivisor = 16, kCostlyDivisor = 2;
 // Less is not worth another kernel.
 constexpr int64_t kLeastGain = 64 * 1024;
 
@@ -159,7 +159,7 @@ class Recomputing {
     const bool is_costly =
         target_.is_costly(instruction.primitive(),
                           instruction.operand_type(instruction.operands().size() - 1).dtype());
-    return bytes_of(type) / width * computed / (is_costly ? kCostlyParts : kCheapParts);
+    return bytes_of(type) / width * computed / (is_costly ? kCostlyDivisor : kCheapDivisor);
   }
 
   struct Nodes {
@@ -196,9 +196,7 @@ class Recomputing {
   }
 
   // A use that is not in a kernel reads the value from memory.
-  bool is_in_kernel(const Instruction& user) const {
-    return roles_.is_computed(user) && is_computed_by(target_, roles_, user);
-  }
+  bool is_in_kernel(const Instruction& user) const { return is_computed_by(target_, roles_, user); }
 
   template <class Visit>  // (defining instruction, whether a kernel uses it)
   void for_each_late_use(Visit&& visit) const {
