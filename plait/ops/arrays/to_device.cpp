@@ -1,5 +1,8 @@
 #include "plait/ops/arrays/to_device.h"
 
+#include <optional>
+#include <utility>
+
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
@@ -9,24 +12,32 @@
 namespace plait {
 namespace {
 
-Device device_in(const ir::Attributes& attributes) {
-  return Device(attributes.as<ToDeviceAttributes>().device);
+std::optional<ir::ResultPlace> place_in(const ir::Attributes& attributes) {
+  const auto& a = attributes.as<ToDeviceAttributes>();
+  return ir::ResultPlace{Device(a.device), a.unplaced};
 }
 
 void infer_to_device(ir::Inference& in) {
   const auto& a = in.attributes_as<ToDeviceAttributes>();
-  for (const std::string& name : {a.device, a.from}) (void)Device(name);
+  (void)Device(a.device);
+  if (!a.from.empty()) (void)Device(a.from);
   in.give(in.array().without_sharding());
 }
 
 void move_now(KernelCall& call, const void*) {
   const Array& x = call.operands[0];
-  call.results[0] = x.dtype() == DType::key ? x : x.on(device_in(call.attributes));
+  call.results[0] = x.dtype() == DType::key ? x : x.on(place_in(call.attributes)->device);
 }
 
-Tensor moved(const Tensor& x, Device to, Device from) {
-  return apply(to_device_primitive(), {x},
-               ir::Attributes::of(ToDeviceAttributes{text_of(to), text_of(from)}));
+Tensor moved(const Tensor& x, ToDeviceAttributes attributes) {
+  return apply(to_device_primitive(), {x}, ir::Attributes::of(std::move(attributes)));
+}
+
+// The gradient of an operand whose device was not known goes to where it is needed.
+Tensor moved_back(const RuleContext& c, const Tensor& cotangent, size_t) {
+  const auto& a = c.attributes.as<ToDeviceAttributes>();
+  if (a.from.empty()) return moved(cotangent, {a.device, a.device, true});
+  return moved(cotangent, {a.from, a.device});
 }
 
 }  // namespace
@@ -40,13 +51,9 @@ const ir::Primitive& to_device_primitive() {
                      .operands = ir::exactly(1),
                      .numerics = {.accuracy = ir::Accuracy::exact},
                      .infer = infer_to_device,
-                     .result_device = device_in,
+                     .result_place = place_in,
                      .index_map = ir::identity_map},
-       .rules = {.transposes = {{{},
-                                 [](const RuleContext& c, const Tensor& cotangent, size_t) {
-                                   const auto& a = c.attributes.as<ToDeviceAttributes>();
-                                   return moved(cotangent, Device(a.from), Device(a.device));
-                                 }}},
+       .rules = {.transposes = {{{}, moved_back}},
                  .batching = {[](const auto& attributes, auto operands, const auto&) {
                    return apply_all(to_device_primitive(), operands, attributes);
                  }}},
@@ -58,16 +65,22 @@ const ir::Primitive& to_device_primitive() {
 // A trace that does not run what it records may not know where its tensors will be.
 Tensor to_device(const Tensor& x, Device device) {
   const Call call("to_device", x);
-  const bool is_known = !x.is_traced() || x.traced().is_placed;
-  if (is_known && x.device() == device) return x;
-  return moved(x, device, x.device());
+  const bool is_known = !x.is_traced() || x.traced().knows_device;
+  if (is_known && x.device() == device && !x.is_unplaced()) return x;
+  return moved(x, {text_of(device), is_known && !x.is_unplaced() ? text_of(x.device()) : ""});
 }
 
-Tensor on_default_device(Tensor made) {
-  const Device device = default_device();
-  if (made.is_traced() ? device.is_cpu() : made.device() == device) return made;
-  return moved(made, device, Device());
+Tensor indices_beside(const Tensor& x, const Tensor& indices) {
+  const Device device = x.device();
+  const bool meet = device.is_cpu() || !indices.device().is_cpu() || indices.is_unplaced();
+  return meet ? indices : to_device(indices, device);
 }
+
+Tensor made_on(Device device, const Tensor& made) {
+  return made.device() == device ? made : moved(made, {text_of(device), "", true});
+}
+
+Tensor on_default_device(const Tensor& made) { return made_on(default_device(), made); }
 
 void register_to_device() { to_device_primitive(); }
 

@@ -5,6 +5,7 @@
 #include "plait/core/device.h"
 #include "plait/core/error.h"
 #include "plait/ops/arrays/to_device.h"
+#include "plait/ops/call.h"
 #include "plait/tensor/memory/device_memory.h"
 
 #include "python/bindings/functions/arguments.h"
@@ -28,10 +29,24 @@ void bind_devices(nb::module_& module) {
   module.def("_to_device", [](const Tensor& x, const std::string& name) {
     return computed([&] { return to_device(x, Device(name)); });
   });
+  module.def("_is_unplaced", [](const Tensor& x) { return x.is_unplaced(); });
+  // Numbers stay unplaced.
+  module.def("_on_default_device", [](const Tensor& x) {
+    return computed([&] {
+      return x.is_unplaced() ? on_default_device(x) : to_device(x, default_device());
+    });
+  });
+  module.def("_indices_beside", [](const Tensor& x, const Tensor& indices) {
+    return computed([&] { return indices_beside(x, indices); });
+  });
   module.def("_synchronize", [](const std::string& name) {
     const Device device(name);
     const nb::gil_scoped_release unlocked;
     if (!device.is_cpu()) device_memory(device).synchronize();
+  });
+  module.def("_report_outstanding", [] {
+    const nb::gil_scoped_release unlocked;
+    report_outstanding();
   });
   nb::class_<DeviceScope>(module, "_DeviceScope");
   module.def("_open_device_scope",

@@ -1,0 +1,27 @@
+// Results of a compiled program that are unplaced: those computed of unplaced arguments and constants
+// alone. The compiler's plans keep no account of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/ir/program.h"
+#include "plait/transform/jit.h"
+
+namespace plait {
+
+class ResultPlaces {
+ public:
+  explicit ResultPlaces(const ir::Program& program);
+
+  // One for each result. Asked before the program runs, which may take the arguments.
+  std::vector<bool> find(const JitArguments& arguments) const;
+  static void set(std::span<Tensor> results, const std::vector<bool>& are_unplaced);
+
+ private:
+  std::vector<std::vector<uint32_t>> sets_;  // of parameters; no two are equal
+  std::vector<size_t> set_of_;               // of each result
+};
+
+}  // namespace plait
