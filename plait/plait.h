@@ -247,6 +247,7 @@
 #include "plait/tensor/sizes.h"
 #include "plait/tensor/tensor.h"
 #include "plait/tensor/tracing/companion.h"
+#include "plait/tensor/tracing/deferred_values.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/level.h"
 #include "plait/tensor/tracing/named_axes.h"

@@ -38,24 +38,20 @@ constexpr Pass kPasses[] = {
      with_libraries},
     {"expand", "decomposes operations on rows into instructions that kernels can fuse", expanded,
      true},
-    {"recompute", "computes again what is cheaper than keeping it for the backward pass", nullptr},
+    {"recompute", "computes again what is cheaper than keeping it for the backward pass",
+     recomputed, true},
     {"fuse", "fuses what one kernel computes into one instruction", fused, true},
     {"schedule", "computes what takes memory shortly before it is needed", scheduled},
     {"plan", "lets values that do not live at the same time share memory", nullptr},
     {"emit", "compiles fused instructions to machine code", nullptr},
 };
 
-// The passes that make kernels, as they run for a target.
-struct KernelPass {
-  std::string_view name;
-  ir::Program (*run)(const ir::Program& program, const Target* target);
-};
-constexpr KernelPass kKernelPasses[] = {{"expand", expanded}, {"fuse", fused}};
-
-ir::Program behind(const Pass& pass, const ir::Program& program, const Target* target) {
-  for (const KernelPass& each : kKernelPasses) {
-    if (each.name == pass.name) return each.run(program, target);
-  }
+// The passes that make kernels run for a target.
+ir::Program behind(const Pass& pass, const ir::Program& program, const Target* target,
+                   Turns& turns) {
+  if (pass.name == "expand") return expanded(program, target);
+  if (pass.name == "recompute") return recomputed(program, target, turns);
+  if (pass.name == "fuse") return fused(program, target, turns);
   return pass.run(program);
 }
 
@@ -128,8 +124,12 @@ void dump(std::string_view text) { fmt::print(stderr, "{}", text); }
 ir::Program expanded(const ir::Program& program) {
   return expanded(program, find_target(Device::Kind::cpu));
 }
+ir::Program recomputed(const ir::Program& program) {
+  Turns turns;
+  return recomputed(program, find_target(Device::Kind::cpu), turns);
+}
 ir::Program fused(const ir::Program& program) {
-  return fused(program, find_target(Device::Kind::cpu));
+  return fused(program, find_target(Device::Kind::cpu), {});
 }
 
 ir::Program optimized(ir::Program program, bool makes_kernels, const PassObserver& observer) {
@@ -138,10 +138,11 @@ ir::Program optimized(ir::Program program, bool makes_kernels, const PassObserve
 
 ir::Program optimized_for(const Target* target, ir::Program program, bool makes_kernels,
                           const PassObserver& observer) {
+  Turns turns;
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || !is_on(pass.name)) continue;
     if (pass.is_for_kernels && !makes_kernels) continue;
-    program = behind(pass, program, target);
+    program = behind(pass, program, target, turns);
     ir::verify_pass(program, pass.name);
     if (is_dumped(pass.name)) dump(dump_text(pass.name, program));
     if (observer) observer(pass, program);

@@ -51,6 +51,7 @@ ir::Program inlined(const ir::Program& program);
 ir::Program simplified(const ir::Program& program);
 ir::Program with_libraries(const ir::Program& program);
 ir::Program expanded(const ir::Program& program);
+ir::Program recomputed(const ir::Program& program);
 ir::Program fused(const ir::Program& program);
 ir::Program scheduled(const ir::Program& program);
 

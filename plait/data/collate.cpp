@@ -32,7 +32,7 @@ void expect_fits(DType dtype, double padding_value) {
 }  // namespace
 
 RowBuffer::RowBuffer(const Array& like, int64_t rows)
-    : batch_(Array::empty(like.dtype(), with_rows(rows, like.sizes()))) {}
+    : batch_(Array::empty_on(like.device(), like.dtype(), with_rows(rows, like.sizes()))) {}
 
 void RowBuffer::put(int64_t row, const Array& array) {
   const Sizes sizes = without_first(batch_.sizes());
@@ -84,7 +84,8 @@ Tensor pad_sequence(std::span<const Tensor> sequences, const PadSequenceOptions&
   const auto count = static_cast<int64_t>(sequences.size());
   Sizes sizes = options.batch_first ? Sizes{count, length} : Sizes{length, count};
   for (const int64_t size : without_first(first.sizes())) sizes.push_back(size);
-  Array padded = Array::filled(first.dtype(), sizes, Element::of(options.padding_value));
+  Array padded =
+      Array::filled_on(first.device(), first.dtype(), sizes, Element::of(options.padding_value));
   for (int64_t i = 0; i < count; ++i) {
     const Array& array = sequences[static_cast<size_t>(i)].array();
     const int64_t own = array.sizes()[0],

@@ -14,7 +14,8 @@
 
 namespace plait::data {
 
-// A tensor of a batch, into whose memory its rows are copied.
+// A tensor of a batch, into whose memory its rows are copied. It is where the array is that it
+// begins with.
 class RowBuffer {
  public:
   RowBuffer(const Array& like, int64_t rows);  // each row is like that array

@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/data/constant_array.h"
 #include "plait/data/permutation.h"
+#include "plait/ops/indexing/take.h"
 
 namespace plait::data {
 
@@ -42,6 +43,10 @@ Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
   Sizes sizes = array.sizes();
   const int64_t size = row_count(tensor);
   for (const int64_t index : indices) expect_index(index, size);
+  if (!array.is_on_host()) {
+    const auto count = static_cast<int64_t>(indices.size());
+    return take(tensor, Tensor(Array::of(indices, {count})), 0);
+  }
   sizes[0] = static_cast<int64_t>(indices.size());
   Array rows = Array::empty(array.dtype(), sizes);
   for (size_t i = 0; i < indices.size(); ++i) {

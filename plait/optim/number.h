@@ -149,7 +149,7 @@ class Number {
 // assigned to, it is what was assigned:
 //
 //   optimizer.lr = 1e-4;  // or a tensor, or another schedule
-struct TreeNumber : Tensor {
+struct TreeNumber : Tensor {  // NOLINT(cppcoreguidelines-slicing): value() is the tensor
   std::optional<Schedule> schedule = {};
 
   TreeNumber() = default;

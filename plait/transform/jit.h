@@ -59,7 +59,8 @@ struct JitOptions {
   // least recently called one is dropped.
   size_t max_records = 256;
   // The bits of a result depend on the arguments alone, not on earlier calls: no size becomes a
-  // symbol, and functions that read numbers run eagerly. So a process that goes on from a checkpoint computes the bits of one that was not interrupted.
+  // symbol, and functions that read numbers run eagerly. So a process that goes on from a
+  // checkpoint computes the bits of one that was not interrupted.
   bool repeatable = false;
 };
 

@@ -110,12 +110,16 @@ class PythonOperand {
   Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
   // A single number has the default dtype of its kind.
   Tensor tensor() const;
+  // An array of NumPy, which has no device of its own, goes to that of the tensors beside it.
+  bool is_array() const { return is_array_; }
+  void move_to(Device device);
 
  private:
   void set_integer(nb::handle integer);
 
   Tensor tensor_;
   Scalar scalar_ = 0;
+  bool is_array_ = false;
   std::optional<ScalarKind> recorded_ = {};
 };
 

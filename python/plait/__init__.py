@@ -55,7 +55,7 @@ from plait._core import DType, Dim, Tensor  # noqa: E402,F401
 from plait.errors import *  # noqa: E402,F403
 from plait.inside.arrays import methods as _methods, numpy_protocols as _numpy_protocols, sizes as _sizes  # noqa: E402,F401
 from plait.inside.arrays.array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
-from plait.inside.arrays.devices import Device, devices, synchronize, to_device  # noqa: E402,F401
+from plait.inside.arrays.devices import Device, devices, host_calls, synchronize  # noqa: E402,F401
 from plait.inside.arrays.dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
 from plait.inside.arrays.interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from plait.inside.arrays.primitives import Primitive, ops  # noqa: E402,F401
@@ -64,6 +64,7 @@ from plait.inside.script.scripting import script  # noqa: E402,F401
 from plait.inside.settings.anomaly import check_finite, detect_anomaly  # noqa: E402,F401
 from plait.inside.settings.autocast import autocast  # noqa: E402,F401
 from plait.inside.settings.denormals import flush_denormals  # noqa: E402,F401
+from plait.inside.settings.memory_tag import memory_by_tag, memory_tag  # noqa: E402,F401
 from plait.inside.transforms.batching import vmap  # noqa: E402,F401
 from plait.inside.transforms.callbacks import callback  # noqa: E402,F401
 from plait.inside.transforms.control import (  # noqa: E402,F401
@@ -76,6 +77,7 @@ from plait.inside.transforms.records import record  # noqa: E402,F401
 from plait.inside.transforms.remat import remat  # noqa: E402,F401
 from plait.inside.transforms.tracing import Program, Spec, trace  # noqa: E402,F401
 from plait.inside.trees.module import Module  # noqa: E402,F401
+from plait.inside.trees.moving import to_device  # noqa: E402,F401
 from plait.inside.help.aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)

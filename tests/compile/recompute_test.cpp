@@ -1,6 +1,4 @@
-// What the backward pass keeps and what it computes again.
-#include "plait/compile/inside/passes/recompute.h"
-
+// Values that the backward pass keeps, and those that it computes again.
 #include <algorithm>
 #include <random>
 
@@ -44,8 +42,8 @@ TEST(MinCut, IsTheCheapestOfAllWithTheFewestNodesOfTheSink) {
     int64_t cheapest = FlowNetwork::kUnlimited;
     uint32_t smallest = 0;
     for (uint32_t side = 0; side < 1U << nodes; ++side) {
-      const bool separates = (side >> FlowNetwork::kSource & 1) == 0 &&
-                             (side >> FlowNetwork::kSink & 1) == 1;
+      const bool separates =
+          (side >> FlowNetwork::kSource & 1) == 0 && (side >> FlowNetwork::kSink & 1) == 1;
       if (!separates) continue;
       const int64_t capacity = capacity_of(side, edges);
       if (capacity > cheapest) continue;
@@ -111,9 +109,8 @@ size_t large_results(const ir::Program& program) {
   for (const ir::Instruction instruction : main.instructions()) {
     if (instruction.primitive().structure != ir::Structure::fused) continue;
     count += static_cast<size_t>(std::ranges::count_if(
-        instruction.result_types(), [](const ir::Type& type) {
-          return same(type.shape().element_count(), Dim(256 * 256));
-        }));
+        instruction.result_types(),
+        [](const ir::Type& type) { return same(type.shape().element_count(), Dim(256 * 256)); }));
   }
   return count;
 }

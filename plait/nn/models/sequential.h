@@ -28,7 +28,9 @@ struct Sequential : std::tuple<Layers...> {
     return x;
   }
   static std::tuple<Layers...>& layers_of(std::tuple<Layers...>& self) { return self; }
-  static const std::tuple<Layers...>& layers_of(const std::tuple<Layers...>& self) { return self; }
+  static const std::tuple<Layers...>& layers_of(const std::tuple<Layers...>& self) {
+    return self;  // NOLINT(bugprone-return-const-ref-from-parameter): never a temporary
+  }
 };
 
 }  // namespace plait::nn

@@ -424,6 +424,14 @@ void expect_power(const Operand& a, const Operand& b) {
       .hint(fmt::format("use a float: {}.0 as the exponent", exponent));
 }
 
+// The square of a float is rounded once, and takes a fraction of the time.
+bool is_square(const Operand& a, const Operand& b) {
+  if (!a.is_tensor() || !is_inexact(a.tensor().dtype()) || b.is_tensor()) return false;
+  const Scalar& exponent = b.scalar();
+  return !exponent.is_symbolic() && exponent.kind() != ScalarKind::complex &&
+         number_of(exponent) == 2;
+}
+
 Tensor of_truth(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
   return apply_to(primitive, a, b, DType::boolean);
 }
@@ -451,6 +459,7 @@ Tensor remainder(const Operand& a, const Operand& b) {
 Tensor power(const Operand& a, const Operand& b) {
   const Call call("power", a, b);
   expect_power(a, b);
+  if (is_square(a, b)) return square(a);
   return promoted(elementwise_binary_ops().power, a, b);
 }
 Tensor maximum(const Operand& a, const Operand& b) {

@@ -8,6 +8,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -120,7 +121,7 @@ void check_shares(std::string_view function, const Operand& q) {
         .at(Location::of_caller());
   };
   if (!q.is_tensor()) return check(number_of(q.scalar()));
-  const Array shares = q.tensor().array().converted(DType::f64).contiguous();
+  const Array shares = q.tensor().array().on_host().converted(DType::f64).contiguous();
   for (const double share : shares.elements<double>()) check(share);
 }
 
@@ -160,7 +161,7 @@ Tensor without_nan(const Tensor& x, Combine combine, const Axes& axes) {
 Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
                    std::optional<int64_t> axis, bool keepdims, bool skips_nan) {
   check_shares(function, q);
-  const Tensor shares = q.as(DType::f64);
+  const Tensor shares = to_device(q.as(DType::f64), x.device());
   if (shares.rank() > 1) {
     throw ShapeError("{}: expected one fraction or a vector of them, not {}", function,
                      shares.type().text())

@@ -5,11 +5,21 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/optim/inside/step_numbers.h"
 
 namespace plait::optim {
+namespace {
+
+// A scalar on the device of a tensor: those of a gradient may be on several.
+Tensor beside(const Tensor& scalar, const Tensor& tensor) {
+  const Device there = tensor.device();
+  return scalar.device() == there ? scalar : to_device(scalar, there);
+}
+
+}  // namespace
 
 Tensor total_norm_of(std::span<const Tensor> gradients, double norm_type) {
   if (!(norm_type > 0)) {
@@ -31,9 +41,10 @@ Tensor total_norm_of(std::span<const Tensor> gradients, double norm_type) {
   Tensor total;
   for (const Tensor& each : sizes) {
     const Tensor wide_size = astype(each, dtype);
-    const Tensor part = is_largest       ? max(wide_size)
-                        : norm_type == 2 ? sum_of_squares(wide_size)
-                                         : sum(power(wide_size, norm_type));
+    const Tensor own = is_largest       ? max(wide_size)
+                       : norm_type == 2 ? sum_of_squares(wide_size)
+                                        : sum(power(wide_size, norm_type));
+    const Tensor part = beside(own, sizes.front());
     total = !total ? part : is_largest ? maximum(total, part) : total + part;
   }
   if (is_largest) return total;
@@ -47,7 +58,7 @@ Tensor clipping_factor(const Tensor& norm, double max_norm) {
 
 Tensor scaled_by(const Tensor& gradient, const Tensor& factor) {
   if (!is_trained(gradient)) return gradient;
-  const Tensor own = astype(factor, plait::real_dtype(wide(gradient.dtype())));
+  const Tensor own = astype(beside(factor, gradient), plait::real_dtype(wide(gradient.dtype())));
   return astype(as_wide(gradient) * own, gradient.dtype());
 }
 

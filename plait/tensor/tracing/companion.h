@@ -18,12 +18,12 @@ struct TracedPiece {
   std::vector<bool> is_constant;  // true for an operand that host code put in as a number
 };
 
-// When what is recorded is executed.
+// When recorded instructions are executed.
 enum class Execution : uint8_t {
   eagerly,    // each instruction as soon as it is recorded
   in_pieces,  // many together, when a result is read; then the next piece begins. Instructions that
               // may fail or have visible effects are executed when they are recorded.
-  on_demand,  // what a value needs, when it is read; the record stays whole
+  on_demand,  // those that a value needs, when it is read; the record stays whole
 };
 
 class Companion {

@@ -56,7 +56,7 @@ class DeferredValues {
     return places_[value];
   }
 
-  std::vector<std::weak_ptr<Tensor>> places_;   // by value
+  std::vector<std::weak_ptr<Tensor>> places_;  // by value
   std::vector<std::shared_ptr<Tensor>> held_;
 };
 

@@ -250,7 +250,8 @@ std::vector<Dim> Trace::undeclared_sizes() const {
 }
 
 Trace::Part::Part(const std::string& name)
-    : trace_(ambient.trace != nullptr && !ambient.trace->is_in_pieces() && !ambient.trace->is_kept_whole_
+    : trace_(ambient.trace != nullptr && !ambient.trace->is_in_pieces() &&
+                     !ambient.trace->is_kept_whole_
                  ? ambient.trace
                  : nullptr),
       exceptions_(std::uncaught_exceptions()) {

@@ -206,7 +206,7 @@ class Trace {
   PendingValues pending_;
   DeferredValues deferred_;
   uint32_t effects_until_ = 0;  // instructions before this one whose effects happened, on demand
-  bool is_asked_ = false;  // for a value that is unknown
+  bool is_asked_ = false;       // for a value that is unknown
 };
 
 // While one exists, this is its thread's innermost trace; with null, there is none.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/analysis/call_graph.h"
+#include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/tracing/trace_captures.h"
@@ -83,17 +83,15 @@ ir::Outlined TraceProgram::outline(const ir::Function& function, std::span<const
                       .free_name = [&](const std::string& wanted) { return free_name(wanted); }});
 }
 
-bool TraceProgram::is_observable(const std::string& function) {
-  if (const auto known = observable_.find(function); known != observable_.end()) {
-    return known->second;
-  }
+bool TraceProgram::is_pure(const std::string& function) {
+  if (const auto known = pure_.find(function); known != pure_.end()) return known->second;
   const ir::Program program = with_entry(builder_.function("effects").finish({}));
   const ir::EffectAnalysis effects(program);
   for (size_t i = 1; i < program.functions().size(); ++i) {
-    observable_.emplace(program.function(i).name(), effects.of(i).observable);
+    pure_.emplace(program.function(i).name(), effects.of(i).pure());
   }
-  const auto found = observable_.find(function);
-  return found == observable_.end() || found->second;
+  const auto found = pure_.find(function);
+  return found != pure_.end() && found->second;
 }
 
 ir::Program TraceProgram::with_entry(std::shared_ptr<const ir::Function> entry) const {

@@ -33,8 +33,9 @@ class TraceProgram {
   // Replaces parts of a function by calls. Equal parts of all traces share one function.
   ir::Outlined outline(const ir::Function& function, std::span<const ir::Part> parts,
                        FreeName free_name);
-  // True if a function, or one that it calls, has visible effects; also for one that is not finished.
-  bool is_observable(const std::string& function);
+  // False if a function, or one that it calls, may fail or has visible effects; also for one that
+  // is not finished.
+  bool is_pure(const std::string& function);
   // A program with this entry and the functions of the traces.
   ir::Program with_entry(std::shared_ptr<const ir::Function> entry) const;
 
@@ -42,7 +43,7 @@ class TraceProgram {
   ir::ProgramBuilder builder_;
   std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included_;  // and its name
   ir::OutlinedNames outlined_;
-  std::unordered_map<std::string, bool> observable_;  // by name
+  std::unordered_map<std::string, bool> pure_;  // by name
 };
 
 }  // namespace plait

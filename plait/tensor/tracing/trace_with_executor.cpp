@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/tracing/run_recorded.h"
@@ -159,11 +160,13 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
 
 // ---- On demand.
 
+// Also if it may fail: then host code that follows must not run.
 bool Trace::has_effects(const ir::Instruction& instruction) const {
   const ir::Primitive& primitive = instruction.primitive();
-  if (primitive.effects != nullptr && primitive.effects(instruction).observable) return true;
-  return std::ranges::any_of(instruction.callees(), [&](const ir::Callee& callee) {
-    return program_->is_observable(callee.name);
+  if (ir::is_guard(instruction)) return false;  // its outcome is known
+  if (primitive.effects != nullptr && !primitive.effects(instruction).pure()) return true;
+  return !std::ranges::all_of(instruction.callees(), [&](const ir::Callee& callee) {
+    return program_->is_pure(callee.name);
   });
 }
 
@@ -195,12 +198,16 @@ class Trace::Slice {
 
   // Ascending.
   const std::set<uint32_t>& instructions() const { return instructions_; }
-  const std::set<ir::ValueId>& known() const { return known_; }
-  Tensor actual(ir::ValueId known) const {
-    if (const Tensor* const capture = trace_.captures_.find_tensor(known)) {
-      return underived(Trace::actual(*capture));
+  // Makes parameters of the values that are known, and returns these.
+  std::vector<Tensor> declare_known(ir::FunctionBuilder& part, ir::Copier& copier) const {
+    std::vector<Tensor> values;
+    for (const ir::ValueId known : known_) {
+      const Tensor* const capture = trace_.captures_.find_tensor(known);
+      values.push_back(capture != nullptr ? underived(Trace::actual(*capture))
+                                          : *trace_.deferred_.find_computed(known));
+      copier.set(known, part.parameter(values.back().type()));
     }
-    return *trace_.deferred_.find_computed(known);
+    return values;
   }
   // One after the last instruction with effects.
   uint32_t effects_until() const { return effects_until_; }
@@ -240,11 +247,7 @@ void Trace::compute(const Slice& slice) {
   part.set_location(function.location());
   ir::Copier copier(function, part);
   for (const auto& [symbol, number] : sizes_.numbers()) copier.set_size(symbol, Dim(number));
-  std::vector<Tensor> operands;
-  for (const ir::ValueId known : slice.known()) {
-    operands.push_back(slice.actual(known));
-    copier.set(known, part.parameter(operands.back().type()));
-  }
+  const std::vector<Tensor> operands = slice.declare_known(part, copier);
   std::vector<ir::ValueId> wanted;
   std::vector<std::shared_ptr<Tensor>> places;
   std::vector<ir::Type> types;

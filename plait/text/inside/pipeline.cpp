@@ -72,7 +72,7 @@ void MemoryPool::put(std::unique_ptr<ModelMemory> memory) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(memory));
-  } catch (const std::bad_alloc&) {  // then the memory is freed
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then the memory is freed
   }
 }
 

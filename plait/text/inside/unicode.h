@@ -9,7 +9,8 @@
 
 namespace plait::text {
 
-// The general categories, in the order of utf8proc.
+// The general categories by Unicode's names, in the order of utf8proc.
+// NOLINTBEGIN(readability-identifier-naming)
 enum class Category : uint8_t {
   Cn,
   Lu,
@@ -42,6 +43,7 @@ enum class Category : uint8_t {
   Cs,
   Co
 };
+// NOLINTEND(readability-identifier-naming)
 
 // A set of categories, one bit each.
 using Categories = uint32_t;

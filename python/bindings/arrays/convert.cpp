@@ -5,7 +5,9 @@
 #include "plait/core/text.h"
 #include "plait/io/inside/utf8.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/tracing/trace.h"
 
 #include "python/bindings/bindings.h"
 
@@ -158,7 +160,7 @@ PythonOperand::PythonOperand(nb::handle object) {
   else if (is_item(object))
     *this = PythonOperand(number_of_item(object));
   else if (nb::hasattr(object, "__array_interface__"))
-    tensor_ = borrow_numpy(object);
+    tensor_ = borrow_numpy(object), is_array_ = true;
   else
     throw TypeError("expected a tensor, a number or a NumPy array, not {}",
                     full_class_name_of(object))
@@ -181,6 +183,10 @@ void PythonOperand::settle(std::span<const DType> others) {
   const ScalarKind kind = *std::exchange(recorded_, std::nullopt);
   tensor_ =
       astype(tensor_, others.empty() ? default_dtype(kind) : promote(others, std::span(&kind, 1)));
+}
+
+void PythonOperand::move_to(Device device) {
+  if (is_array_ && Trace::current() == nullptr) tensor_ = to_device(tensor_, device);
 }
 
 // A number that only fits u64 becomes a u64 tensor, not a number without a dtype.

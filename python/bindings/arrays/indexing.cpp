@@ -98,8 +98,9 @@ nb::object get_item(nb::handle self, nb::handle given) {
 void set_item(nb::handle self, nb::handle given, nb::handle value) {
   ArgumentCopies::expect_other(self);
   const Indices indices = indices_from(given);
-  const PythonOperand operand(value);
+  PythonOperand operand(value);
   Tensor& x = *nb::inst_ptr<Tensor>(self);
+  if (operand.is_array()) operand.move_to(x.device());
   x = IndexedTensor(std::move(x), indices).set(operand.get());
 }
 
@@ -114,7 +115,8 @@ struct Indexed {
 
 template <Tensor (IndexedTensor::*change)(const Operand&) &&>
 nb::object changed(const Indexed& self, nb::handle value) {
-  const PythonOperand operand(value);
+  PythonOperand operand(value);
+  if (operand.is_array()) operand.move_to(self.x.device());
   return to_python(
       computed([&] { return (IndexedTensor(self.x, self.indices).*change)(operand.get()); }));
 }

@@ -77,6 +77,7 @@ nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, 
     return nb::borrow(Py_NotImplemented);
   }
   const Tensor mine = nb::cast<Tensor>(self);
+  if (operand->is_array()) operand->move_to(mine.device());
   Tensor result;
   if (of == matmul_of) {
     const Tensor theirs = operand->tensor();
@@ -282,7 +283,10 @@ void bind_tensor(nb::module_& module) {
       .def("__repr__",
            [](const Tensor& x) {
              if (x.is_traced() && !x.traced().actual) return "traced " + x.type().text();
-             return x.is_array() ? Tensor(x.array()).text() : x.text();  // a read, if recorded
+             if (!x.is_array()) return x.text();  // a read, if recorded
+             const Tensor array(x.array());
+             return array.device().is_cpu() ? array.text()
+                                            : array.text() + " on " + text_of(array.device());
            })
       .def(
           "__bool__",

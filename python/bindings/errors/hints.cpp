@@ -37,6 +37,7 @@ constexpr Saying kSayings[] = {
     {"register_backend(name, …) adds one", "plait.list_backends() returns the names of all"},
     {"pass .momentum = 0.9", "pass momentum=0.9"},
     {"most_pixels", "max_pixels"},
+    {"device_count() counts them", "plait.devices() lists them"},
     {"Safetensors::open(path)", "plait.io.open_safetensors(path)"},
     {"optim::Sgd", "optim.SGD"},
     {"DType::", "plait."},

@@ -2,7 +2,26 @@
 
 #include <algorithm>
 
+#include "plait/tensor/tracing/trace.h"
+
+#include "python/bindings/trees/node_kinds.h"
+
 namespace plait::python {
+
+Device Given::place() const {
+  for (const nb::handle each : values_) {
+    if (!is_tensor(each.ptr())) continue;
+    const Tensor& tensor = *nb::inst_ptr<Tensor>(each);
+    if (!is_key(tensor.dtype())) return tensor.device();
+  }
+  return default_device();
+}
+
+// Within a trace it is a constant, which meets any device.
+bool Given::is_array(nb::handle given) {
+  return !is_tensor(given.ptr()) && nb::hasattr(given, "__array_interface__") &&
+         Trace::current() == nullptr;
+}
 
 void Given::name_argument(Error& error, const Parameter& parameter) const {
   error.prepend(fmt::format("{}: {}: ", function_, parameter.name));

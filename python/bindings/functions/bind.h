@@ -33,7 +33,10 @@ struct Entry {
 class Given {
  public:
   Given(const char* function, const nb::handle* values, const Parameters& parameters)
-      : function_(function), value_(values), parameter_(parameters.data()) {}
+      : function_(function),
+        values_(values, parameters.size()),
+        value_(values),
+        parameter_(parameters.data()) {}
 
   template <class T>
   void next(T& value) {
@@ -52,6 +55,11 @@ class Given {
         }
       }
       read(given, value);
+      if constexpr (std::is_same_v<T, PythonOperand>) {
+        if (value.is_array()) value.move_to(place());
+      } else if constexpr (std::is_same_v<T, Tensor>) {
+        if (value && is_array(given)) value = to_device(value, place());
+      }
     } catch (Error& error) {
       name_argument(error, parameter);
       throw;
@@ -66,9 +74,14 @@ class Given {
   bool has_recorded() const { return has_recorded_; }
 
  private:
+  // Where an array of NumPy goes: to the first tensor among the arguments, else to the default
+  // device.
+  Device place() const;
+  static bool is_array(nb::handle given);
   void name_argument(Error& error, const Parameter& parameter) const;
 
   const char* function_;
+  std::span<const nb::handle> values_;
   const nb::handle* value_;
   const Parameter* parameter_;
   bool may_be_recorded_ = false, has_recorded_ = false;

@@ -1,11 +1,15 @@
 // Devices, which Python knows by their names.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include "plait/core/ambient.h"
 #include "plait/core/device.h"
 #include "plait/core/error.h"
+#include "plait/core/log.h"
 #include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
+#include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/memory/device_memory.h"
 
 #include "python/bindings/functions/arguments.h"
@@ -20,10 +24,31 @@ Device device_from(nb::handle given) {
   return Device(utf8_of(nb::str(given)));
 }
 
+namespace {
+
+void bind_host_calls(nb::module_& module) {
+  module.def("_host_calls", [] {
+    nb::dict counts;
+    for (const HostCalls& each : host_calls()) {
+      counts[text_to_python(each.primitive->name)] = each.count;
+    }
+    return counts;
+  });
+  module.def("_log_host_call", [](const std::string& name, const std::string& device) {
+    log(LogArea::data, LogLevel::warning,
+        "{} has no kernel for {}: the host computes it, on a copy of the image", name, device);
+  });
+}
+
+}  // namespace
+
 void bind_devices(nb::module_& module) {
   module.def("_device_name", [](nb::handle given) { return text_of(device_from(given)); });
   module.def("_device_of", [](const Tensor& x) { return text_of(x.device()); });
   module.def("_default_device", [] { return text_of(default_device()); });
+  module.def("_device_scope", [] {
+    return ambient.device < 0 ? std::nullopt : std::optional(text_of(default_device()));
+  });
   module.def("_device_count",
              [](const std::string& name) { return device_count(Device(name).kind); });
   module.def("_to_device", [](const Tensor& x, const std::string& name) {
@@ -48,6 +73,7 @@ void bind_devices(nb::module_& module) {
     const nb::gil_scoped_release unlocked;
     report_outstanding();
   });
+  bind_host_calls(module);
   nb::class_<DeviceScope>(module, "_DeviceScope");
   module.def("_open_device_scope",
              [](const std::string& name) { return std::make_unique<DeviceScope>(Device(name)); });

@@ -149,9 +149,9 @@ class Functions(unittest.TestCase):
                 behind[place] -= 1e-6
                 wanted[place] = (function(ahead) - function(behind)) / 2e-6
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
-            np.testing.assert_allclose(pl.jit(pl.grad(function))(pl.asarray(x)).numpy(), found, rtol=1e-12)
-            np.testing.assert_allclose(pl.grad(pl.jit(function))(pl.asarray(x)).numpy(), found, rtol=1e-12)
-            np.testing.assert_allclose(pl.vmap(pl.grad(function))(pl.asarray(x[None])).numpy()[0], found, rtol=1e-12)
+            np.testing.assert_allclose(pl.jit(pl.grad(function))(pl.asarray(x)).numpy(), found, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(pl.grad(pl.jit(function))(pl.asarray(x)).numpy(), found, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(pl.vmap(pl.grad(function))(pl.asarray(x[None])).numpy()[0], found, rtol=1e-12, atol=1e-15)
 
 
 class Elementwise(unittest.TestCase):

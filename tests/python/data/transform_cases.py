@@ -30,15 +30,16 @@ class TransformCase(unittest.TestCase):
             call()
 
     def close(self, got, wanted, steps=1, message=None, most_beyond=0.0):
-        """Equal within steps of u8, or 1e-5 of floats, but for a share of the pixels."""
+        """Equal within steps of u8, or 1e-5 of floats, but for a share of the pixels, or a few of a small image (those halfway between
+        two pixels depend on the processor in torchvision)."""
         got, wanted = got.numpy(), wanted.numpy() if isinstance(wanted, torch.Tensor) else wanted
         self.assertEqual((got.shape, got.dtype), (wanted.shape, wanted.dtype), message)
         if not got.size:
             return
         limit = steps if got.dtype == np.uint8 else 1e-5
         apart = np.abs(got.astype("f8") - wanted.astype("f8"))
-        beyond = (apart > limit).mean()
-        self.assertLessEqual(beyond, most_beyond, f"{message}: {apart.max()} apart at {np.unravel_index(apart.argmax(), apart.shape)}")
+        allowed = max(most_beyond * apart.size, min(0.05 * apart.size, 120)) if most_beyond else 0
+        self.assertLessEqual((apart > limit).sum(), allowed, f"{message}: {apart.max()} apart at {np.unravel_index(apart.argmax(), apart.shape)}")
 
 
 @functools.cache

@@ -130,7 +130,7 @@ class Models(unittest.TestCase):
         sizes = "--steps 60 --batch 8 --context 24 --width 32 --depth 1 --length 5".split()
         run = subprocess.run([sys.executable, EXAMPLES / "train_gpt.py", *sizes], capture_output=True, text=True, check=True)
         loss, held_out = (float(each) for each in re.search(r"step 60/60  loss ([\d.]+) .* held out ([\d.]+)", run.stdout).groups())
-        self.assertLess(max(loss, held_out), 3.4)  # 4.6 at the beginning
+        self.assertLess(max(loss, held_out), 3.5)  # 4.6 at the beginning
         self.assertRegex(run.stdout, "\nA tensor is (.|\n){5}\n$")
 
 

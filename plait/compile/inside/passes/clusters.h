@@ -27,7 +27,7 @@ std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysi
 bool is_computed_by(const Target& target, const Roles& roles, const ir::Instruction& instruction);
 
 // Returns the clusters of at least two instructions, all of which the target computes. None has
-// instructions on both sides of the turn (recompute.h).
+// instructions on both sides of the turn (kernel_passes.h).
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
                                  const Target& target, uint32_t turn);
 

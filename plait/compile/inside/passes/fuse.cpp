@@ -9,7 +9,6 @@
 
 #include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
-#include "plait/compile/inside/passes/recompute.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/identity.h"
 #include "plait/ir/rewriting/copy_function.h"
@@ -291,40 +290,18 @@ class Fusing {
   std::vector<bool> is_needed_;  // one an instruction outside of clusters
 };
 
-struct WithTurns {
-  ir::Program program;
-  std::vector<uint32_t> turns;  // one a function
-};
-
-WithTurns with_recomputed(const ir::Program& program, const Target& target) {
-  std::vector<uint32_t> turns(program.functions().size(), 0);
-  if (!is_on("recompute")) return {program, std::move(turns)};
-  const ir::EffectAnalysis effects(program);
-  std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
-                                                             program.functions().end());
-  for (size_t i = 0; i < functions.size(); ++i) {
-    Recomputed made = recomputed(effects, i, target);
-    if (!made.function) continue;
-    functions[i] = std::move(made.function);
-    turns[i] = made.turn;
-  }
-  return {ir::Program::of(std::move(functions),
-                          {program.records().begin(), program.records().end()}),
-          std::move(turns)};
-}
-
 }  // namespace
 
-ir::Program fused(const ir::Program& given, const Target* target) {
-  if (target == nullptr) return given;
-  const auto [program, turns] = with_recomputed(given, *target);
+ir::Program fused(const ir::Program& program, const Target* target, const Turns& turns) {
+  if (target == nullptr) return program;
   const ir::EffectAnalysis effects(program);
   const ir::Declarations declarations = ir::declarations_of(program);
   Kernels kernels(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   for (size_t i = 0; i < functions.size(); ++i) {
-    Fusing fusing(effects, i, *target, turns[i], declarations, kernels);
+    const uint32_t turn = turns.empty() ? 0 : turns[i];
+    Fusing fusing(effects, i, *target, turn, declarations, kernels);
     if (auto whole = fusing.run()) functions[i] = whole;
   }
   functions.insert(functions.end(), kernels.functions().begin(), kernels.functions().end());

@@ -19,7 +19,8 @@ class FlowNetwork {
   }
   void add_edge(Node from, Node to, int64_t capacity);
 
-  // By node: true on the side of the sink. Of all cheapest cuts, the one with the fewest such nodes.
+  // By node: true on the side of the sink. Of all cheapest cuts, the one with the fewest such
+  // nodes.
   std::vector<bool> sink_side();
 
  private:

@@ -1,6 +1,10 @@
-// The turn is the place where most bytes are alive that are used again behind a product or another
-// long step. A minimum cut of the graph of values then says which of them are kept. In the network
-// each value has two nodes, `needed` and `kept`, with an edge between them that costs its bytes:
+// Decides which values of the forward pass the backward pass keeps, and which it computes again in
+// its kernels: keeping costs their bytes, computing them again costs arithmetic.
+//
+// The turn of a function, where its backward pass begins, is the place where most bytes are alive
+// that are used again behind a product or another long step. A minimum cut of the graph of values
+// then says which of them are kept. In the network each value has two nodes, `needed` and `kept`,
+// with an edge between them that costs its bytes:
 //
 //   source -> needed: the cost of computing it again; unlimited if that is impossible
 //   needed -> kept: its bytes
@@ -9,8 +13,6 @@
 //
 // A value is kept if the cut goes between its nodes, and computed again if both are on the side of
 // the sink.
-#include "plait/compile/inside/passes/recompute.h"
-
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -18,6 +20,7 @@
 
 #include "plait/compile/inside/nests/region.h"
 #include "plait/compile/inside/passes/clusters.h"
+#include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/compile/inside/passes/min_cut.h"
 #include "plait/core/error.h"
 #include "plait/ir/rewriting/copy_function.h"
@@ -28,12 +31,17 @@ namespace {
 using ir::Instruction;
 using ir::ValueId;
 
-// What symbolic sizes count as.
+// The number that each symbolic size counts as.
 constexpr int64_t kUsualSize = 64;
 // The costs of computing a value again, in parts of its bytes.
 constexpr int64_t kCheapParts = 16, kCostlyParts = 2;
 // Less is not worth another kernel.
 constexpr int64_t kLeastGain = 64 * 1024;
+
+struct Recomputed {
+  std::shared_ptr<const ir::Function> function;  // null if nothing is computed again
+  uint32_t turn = 0;                             // the first instruction of its backward pass
+};
 
 class Recomputing {
  public:
@@ -97,9 +105,8 @@ class Recomputing {
   static int64_t bytes_of(const ir::Type& type) {
     if (!type.is_array()) return 0;
     SymbolMap<int64_t> sizes;
-    type.for_each_dim([&](Dim dim) {
-      dim.for_each_symbol([&](Dim symbol) { sizes.set(symbol, kUsualSize); });
-    });
+    type.for_each_dim(
+        [&](Dim dim) { dim.for_each_symbol([&](Dim symbol) { sizes.set(symbol, kUsualSize); }); });
     try {
       return type.shape().element_count().evaluate(sizes) * size_of(type.dtype());
     } catch (const Error&) {
@@ -142,8 +149,7 @@ class Recomputing {
 
   bool can_be_recomputed(const Instruction& instruction) const {
     return roles_.of(instruction) == Role::pointwise &&
-           is_computed_by(target_, roles_, instruction) &&
-           effects_.of(index_, instruction).pure();
+           is_computed_by(target_, roles_, instruction) && effects_.of(index_, instruction).pure();
   }
 
   int64_t cost_of(const Instruction& instruction) const {
@@ -251,7 +257,7 @@ class Recomputing {
     made.turn = static_cast<uint32_t>(builder.so_far().size());
     for (uint32_t i = turn_; i < size(); ++i) {
       const Instruction instruction = function_.instruction(i);
-      // What is computed again is not kept over a long step either.
+      // Recomputed values are not kept over a long step either.
       if (is_long(instruction)) again_.clear();
       if (is_again(instruction)) continue;
       if (roles_.of(instruction) != Role::view) compute_operands_again(instruction, copier);
@@ -320,20 +326,32 @@ class Recomputing {
   const ir::Function& function_;
   const Roles roles_;
   std::vector<uint32_t> long_before_;  // the number of long steps before each instruction
-  std::vector<uint32_t> last_use_;     // of what each instruction defines, also through views
+  std::vector<uint32_t> last_use_;     // by instruction, of its results, also through views
   uint32_t turn_ = 0;
   int64_t gain_ = 0;
   std::unordered_map<uint32_t, Nodes> nodes_;
-  std::vector<uint32_t> waiting_;  // whose operands are not in the network
+  std::vector<uint32_t> waiting_;  // their operands are not in the network yet
   std::unordered_set<uint32_t> recomputed_;
-  std::unordered_set<uint32_t> again_;  // what was computed again since the last long step
+  std::unordered_set<uint32_t> again_;  // recomputed since the last long step
   std::vector<bool> is_needed_;
 };
 
 }  // namespace
 
-Recomputed recomputed(const ir::EffectAnalysis& effects, size_t function, const Target& target) {
-  return Recomputing(effects, function, target).run();
+ir::Program recomputed(const ir::Program& program, const Target* target, Turns& turns) {
+  if (target == nullptr) return program;
+  const ir::EffectAnalysis effects(program);
+  std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
+                                                             program.functions().end());
+  turns.assign(functions.size(), 0);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    Recomputed made = Recomputing(effects, i, *target).run();
+    if (!made.function) continue;
+    functions[i] = std::move(made.function);
+    turns[i] = made.turn;
+  }
+  return ir::Program::of(std::move(functions),
+                         {program.records().begin(), program.records().end()});
 }
 
 }  // namespace plait::compile

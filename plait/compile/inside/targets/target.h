@@ -25,7 +25,8 @@ class Target {
   // True for the supported elementwise primitives and casts.
   virtual bool computes(const ir::Primitive& primitive, std::span<const DType> operands,
                         DType result) const = 0;
-  // True if computing it takes much longer than an addition. `operand` is the dtype of the last one.
+  // True if computing it takes much longer than an addition. `operand` is the dtype of the last
+  // one.
   virtual bool is_costly(const ir::Primitive& primitive, DType operand) const = 0;
   // One for each; they keep no reference to it. Several threads may compile concurrently.
   virtual std::vector<std::shared_ptr<const FusedKernel>> compile(

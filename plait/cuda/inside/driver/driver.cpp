@@ -2,10 +2,13 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "plait/core/device.h"
 #include "plait/core/error.h"
 #include "plait/core/log.h"
 
@@ -27,33 +30,56 @@ namespace {
 
 constexpr const char* kEmulator = "libplait_cuda_emulator.so";
 
-// The emulator of the build folder that this library, program or module is in; else its bare name.
-std::string emulator_path() {
+// Where the emulator may be in the build folder that this library, program or module is in.
+std::vector<std::string> emulator_paths() {
   Dl_info own{};
-  if (dladdr(reinterpret_cast<const void*>(&emulator_path), &own) == 0) return kEmulator;
+  if (dladdr(reinterpret_cast<const void*>(&emulator_paths), &own) == 0) return {};
   const std::filesystem::path folder = std::filesystem::path(own.dli_fname).parent_path();
+  std::vector<std::string> paths;
   for (const char* between : {"", "cuda_emulator", "tests/cuda_emulator", "../tests/cuda_emulator",
                               "../../tests/cuda_emulator"}) {
-    const std::filesystem::path path = folder / between / kEmulator;
+    paths.push_back((folder / between / kEmulator).lexically_normal());
+  }
+  return paths;
+}
+
+std::string emulator_path() {
+  for (const std::string& path : emulator_paths()) {
     if (std::filesystem::exists(path)) return path;
   }
   return kEmulator;
 }
 
+std::string unless_it_is_the_default() {
+  const Device device = default_device();
+  if (device.is_cpu()) return "";
+  return fmt::format(" (the default device is {}: PLAIT_DEFAULT_DEVICE, or a scope)",
+                     text_of(device));
+}
+
 void* open_library() {
   const std::string& chosen = setting::kCuda.get();
-  if (chosen == "off") throw DeviceError("CUDA is turned off by the setting cuda");
-  const std::string path = chosen == "auto"       ? "libcuda.so.1"
-                           : chosen == "emulated" ? emulator_path()
-                                                  : chosen;
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw DeviceError("there is no CUDA driver on this machine: {}", dlerror())
-        .hint(
-            "use the device cpu; or install NVIDIA's driver; or, to try a program slowly, set "
-            "PLAIT_CUDA=emulated");
+  if (chosen == "off") {
+    throw DeviceError("CUDA is turned off by the setting cuda: PLAIT_CUDA=off")
+        .hint(fmt::format("use the device cpu{}; or unset PLAIT_CUDA", unless_it_is_the_default()));
   }
-  return library;
+  const bool is_emulated = chosen == "emulated";
+  const std::string path = chosen == "auto" ? "libcuda.so.1"
+                           : is_emulated    ? emulator_path()
+                                            : chosen;
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) return library;
+  const std::string why = dlerror();
+  if (is_emulated) {
+    throw DeviceError("the emulated GPUs of PLAIT_CUDA=emulated are not there: {}; looked for {}",
+                      why, fmt::join(emulator_paths(), ", "))
+        .hint(fmt::format("they are in the build folder of the tests: PLAIT_CUDA=/path/to/{}",
+                          kEmulator));
+  }
+  throw DeviceError("there is no CUDA driver on this machine: {}", why)
+      .hint(fmt::format("use the device cpu{}; or install NVIDIA's driver; or, to try a program "
+                        "slowly, set PLAIT_CUDA=emulated",
+                        unless_it_is_the_default()));
 }
 
 template <class Function>

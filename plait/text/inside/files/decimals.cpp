@@ -31,7 +31,7 @@ std::string text_of(const Digits& number) {
   const auto& [digits, exponent] = number;
   const int count = static_cast<int>(digits.size());
   if (exponent >= 0 && exponent < 16) {
-    const auto whole = static_cast<size_t>(exponent + 1);
+    const auto whole = static_cast<size_t>(exponent) + 1;
     if (count <= exponent + 1) return digits + std::string(whole - digits.size(), '0') + ".0";
     return digits.substr(0, whole) + '.' + digits.substr(whole);
   }

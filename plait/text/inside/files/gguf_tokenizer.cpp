@@ -28,7 +28,7 @@ class TokenizerKeys {
     return *found;
   }
   template <class T>
-  T value_or(std::string_view name, T otherwise) const {
+  T value_or(std::string_view name, const T& otherwise) const {
     const T* found = find<T>(name);
     return found == nullptr ? otherwise : *found;
   }

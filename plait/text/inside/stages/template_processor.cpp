@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "plait/core/text.h"
 #include "plait/text/inside/stages/post_processor.h"
 
@@ -168,7 +170,7 @@ PostProcessorPointer read_template(JsonFields& fields) {
   const std::string place = fields.place_of("special_tokens");
   std::vector<NamedTokens> named;
   for (const auto& [name, json] : fields.at("special_tokens").as<Json::Object>(place)) {
-    named.push_back(read_named_tokens(json, name, place + "." + name));
+    named.push_back(read_named_tokens(json, name, fmt::format("{}.{}", place, name)));
   }
   auto processor =
       std::make_shared<TemplateProcessor>(std::move(single), std::move(pair), std::move(named));

@@ -98,8 +98,9 @@ Recording record(const ToRecord& what, EffectLog& log) {
     results = what.host(parameters, result);
   } catch (const Unwinding&) {
     throw;
-  } catch (...) {
+  } catch (...) {  // tensors that it has stored elsewhere stay
     trace.compute_effects();
+    trace.compute_referenced();
     throw;
   }
   Recording recording{.has_failed = errors_shown() != errors};

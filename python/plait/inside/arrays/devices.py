@@ -5,7 +5,10 @@ import functools
 import threading
 
 from plait import _core, errors
+from plait.inside.later import Later
 from plait.inside.settings.scopes import Scope
+
+on_host = Later("plait.inside.data.images.on_host")
 
 NAMES_OF_OTHERS = ("cpu", "cuda", "gpu", "tpu", "mps", "meta", "xla")  # that other libraries write
 
@@ -113,19 +116,6 @@ def placed(tensor, given):
     return tensor if _core._device_of(tensor) == _core._default_device() else _core._on_default_device(tensor)
 
 
-def to_device(tree, device):
-    """A tree, such as a model or the state of an optimizer, with its tensors on a device. A tensor that is there
-    already stays itself. Gradients move back.
-
-    >>> plait.to_device({"w": plait.ones(2)}, "cpu")["w"].device
-    plait.Device('cpu')
-    """
-    name = _core._device_name(device)
-    leaves, structure = _core._flatten(tree)
-    made = {id(leaf): moved(leaf, name) for leaf in leaves if isinstance(leaf, _core.Tensor)}  # tied tensors stay one
-    return structure.unflatten([made.get(id(leaf), leaf) for leaf in leaves])
-
-
 def synchronize(device=None):
     """Waits until a device has computed all that was started there. An error that it noted is raised.
 
@@ -135,6 +125,16 @@ def synchronize(device=None):
 
 
 atexit.register(_core._report_outstanding)
+
+
+def host_calls():
+    """How often the host has computed an operation for a device that has no kernel for it, by the name of the primitive or of the function of
+    images.
+
+    >>> plait.host_calls()
+    {}
+    """
+    return {**_core._host_calls(), **on_host.counts}
 
 
 def _device_of(tensor):

@@ -6,8 +6,9 @@ import pickle
 
 from plait import _core, errors
 from plait._core import Tensor
-from plait.inside.arrays.devices import placed
+from plait.inside.arrays.devices import moved, placed
 from plait.inside.arrays.items import Item
+from plait.inside.help.warning import warn
 from plait.inside.later import Later
 
 np = Later("numpy")
@@ -62,15 +63,15 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         made = _cast(obj if isinstance(obj, Tensor) else _core.stack([asarray(each, dtype) for each in obj]), dtype, copy)
         made = made if device is None else placed(made, device)
     else:
-        made = placed(_of_host(obj, dtype, copy), device)
-    return _own(made) if copy and made is obj else made
+        made = placed(unplaced(obj, dtype, copy), device)
+    return own(made) if copy and made is obj else made
 
 
-def _of_host(obj, dtype, copy):
-    """A tensor from what holds no tensor, on the host."""
+def unplaced(obj, dtype=None, copy=None):
+    """A tensor from what holds no tensor: where the array is, else on the host."""
     if type(obj) is _core.Dim:
         is_size = dtype is None or _core.DType(dtype) == _core.i64
-        return _core.add(obj, _core.zeros((), dtype=_core.i64, device="cpu")) if is_size else _of_host(int(obj), dtype, copy)
+        return _core.add(obj, _core.zeros((), dtype=_core.i64, device="cpu")) if is_size else unplaced(int(obj), dtype, copy)
     if isinstance(obj, Item):
         return _cast(obj._constant(dtype or obj._default_dtype), dtype, copy)
     if type(obj) in (bool, int, float, complex) or _is_list(obj):
@@ -82,10 +83,10 @@ def _of_host(obj, dtype, copy):
     else:
         made = _core.borrow(_of_numbers_only(np.asarray(obj)))
     converted = _cast(made, dtype, copy)
-    return _own(converted) if copy and converted is made else converted
+    return own(converted) if copy and converted is made else converted
 
 
-def _own(tensor):
+def own(tensor):
     """Copies the memory; tensors that are recorded or differentiated never change and are returned as they are."""
     return tensor._share() if tensor.is_traced or _core._is_followed([tensor]) else tensor._copied()
 
@@ -101,7 +102,7 @@ def _cast(tensor, dtype, copy):
 def tensor(data, dtype=None, *, device=None):
     """Like asarray, but always with memory of its own."""
     made = asarray(data, dtype, device=device)
-    return made if made.is_cuda and made is not data else _own(made)
+    return made if made.is_cuda and made is not data else own(made)
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
@@ -183,10 +184,19 @@ def _holds_arrays(data):
 
 
 def _of_bytes(dtype, shape, data, wants_gradient=False, device="cpu"):
-    """The contents of a pickle: the bytes in row-major order, perhaps in a separate buffer."""
+    """The contents of a pickle: the bytes in row-major order, perhaps in a separate buffer. They are where a scope says, else where they were."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
-    made = _core._to_device(_core._borrow_as(elements, dtype)._copied(), device)
+    made = moved(_core._borrow_as(elements, dtype)._copied(), _core._device_scope() or _device_or_host(device))
     return made.requires_grad() if wants_gradient else made
+
+
+def _device_or_host(device):
+    """The device of a pickled tensor, or the CPU where the machine lacks it."""
+    if device == "cpu" or int(device.rpartition(":")[2]) < _core._device_count("cuda"):
+        return device
+    warn(f"the machine has no {device}, where pickled tensors were: they are loaded on the cpu\n  hint: with plait.Device('cpu'): around the "
+         "call that loads them")
+    return "cpu"
 
 
 def _wants_gradient(tensor):
@@ -213,7 +223,7 @@ def _reduce(tensor, protocol):
 
 
 def _deepcopy(tensor, memo):
-    return _own(tensor)
+    return own(tensor)
 
 
 Tensor.numpy = to_numpy

@@ -7,6 +7,7 @@ import builtins
 from plait import _core, errors
 from plait._core import Tensor
 from plait.inside.arrays.devices import is_name_of_device, moved
+from plait.inside.arrays.interop import own
 from plait.inside.later import Later
 
 peers = Later("plait.inside.help.peers")
@@ -100,20 +101,22 @@ def type_(self, dtype=None):
 
 
 def type_as(self, other):
-    """The numbers converted to the dtype of another tensor."""
-    return _core.astype(self, other.dtype)
+    """The numbers converted to the dtype of another tensor, on its device."""
+    return to(self, other)
 
 
 def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
     """On a device, in a dtype, or both; or as another tensor is: x.to("cuda"), x.to(plait.bf16), x.to(y). Gradients
-    move back.
+    move back. What is so already stays itself, unless `copy` asks for memory of its own.
 
     >>> plait.ones(2).to("cpu", plait.f64)
     [1. 1.] : f64[2]
     """
     device, dtype = place_and_dtype(where, device, dtype)
     made = self if dtype is None or self.dtype == dtype else _core.astype(self, dtype)
-    return made if device is None else moved(made, _core._device_name(device))
+    made = made if device is None else moved(made, _core._device_name(device))
+    flags = [each for each in where if isinstance(each, builtins.bool)]  # PyTorch's order: non_blocking, copy
+    return own(made) if (copy or flags[1:] == [True]) and made is self else made
 
 
 def place_and_dtype(where, device=None, dtype=None):

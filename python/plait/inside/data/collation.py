@@ -4,16 +4,18 @@ import collections.abc
 import dataclasses
 
 from plait import _core, errors
-from plait.inside.arrays.interop import asarray
+from plait.inside.arrays.devices import placed
+from plait.inside.arrays.interop import asarray, unplaced
 from plait.inside.help.names import in_words
 from plait.inside.later import Later
+from plait.inside.trees.moving import is_array, like_mapping, with_tensors
 
 np = Later("numpy")
 
 
 def default_collate(samples):
     """A batch of samples: tensors, arrays and numbers along a new first axis, strings and bytes in a list; tuples, named tuples, lists, dicts
-    and dataclasses of batches. Numbers of Python get the dtypes of plait.asarray: f32 and i64.
+    and dataclasses of batches. Numbers of Python get the dtypes of plait.asarray: f32 and i64. A batch of tensors is where the first of them is.
 
     >>> plait.data.default_collate([{"x": [1.0, 2.0], "name": "a"}, {"x": [3.0, 4.0], "name": "b"}])
     {'x': [[1. 3.] : f32[2], [2. 4.] : f32[2]], 'name': ['a', 'b']}
@@ -33,7 +35,7 @@ def _collated(samples, path):
     if isinstance(first, (bool, int, float, complex)) and not hasattr(first, "dtype"):
         return _numbers(samples, path)
     if isinstance(first, collections.abc.Mapping):
-        return _like_mapping(first, {key: _part(samples, lambda each: each[key], f"{path}[{key!r}]") for key in _keys(samples, path)})  # noqa: B023
+        return like_mapping(first, {key: _part(samples, lambda each: each[key], f"{path}[{key!r}]") for key in _keys(samples, path)})  # noqa: B023
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return type(first)(*_columns(samples, path))
     if isinstance(first, (list, tuple)):
@@ -44,15 +46,11 @@ def _collated(samples, path):
     if type(first) is np.ndarray and all(type(each) is np.ndarray and each.dtype == first.dtype and each.shape == first.shape for each in samples):
         return asarray(np.stack(samples))
     if is_array(first):
-        return _core._data.stack([asarray(each) for each in samples])
+        made = _core._data.stack([each if isinstance(each, _core.Tensor) else unplaced(each) for each in samples])
+        return made if isinstance(first, _core.Tensor) or made.is_cuda else placed(made, None)
     where = f"{path.removeprefix('.')} of the samples" if path else "a sample"
     raise errors.TypeError.with_hint(f"default_collate: {where} is {in_words(first)}, expected tensors, arrays, numbers, strings, or lists and dicts of "
                                      "these", "collate_fn=function, of a list of samples")
-
-
-def is_array(value):
-    """True for tensors, and for arrays and scalars of any library."""
-    return isinstance(value, _core.Tensor) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
 
 
 def _part(samples, of, path):
@@ -91,34 +89,19 @@ def _at(path):
     return f" at {path.removeprefix('.')}" if path else ""
 
 
-def _like_mapping(first, batch):
-    if type(first) is dict:
-        return batch
-    try:
-        return type(first)(batch)
-    except TypeError:  # a class that is made otherwise
-        return batch
-
-
 def default_convert(sample):
     """The sample with its arrays as tensors: what a loader with batch_size=None does.
 
     >>> plait.data.default_convert({"x": np.arange(2), "name": "a"})
     {'x': [0 1] : i64[2], 'name': 'a'}
     """
-    if isinstance(sample, collections.abc.Mapping):
-        return _like_mapping(sample, {key: default_convert(value) for key, value in sample.items()})
-    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
-        return type(sample)(*map(default_convert, sample))
-    if isinstance(sample, (list, tuple)):
-        return (list if isinstance(sample, list) else tuple)(map(default_convert, sample))
-    return asarray(sample) if is_array(sample) else sample
+    return with_tensors(sample)
 
 
 def without_rows(batch):
     """A batch of default_collate with 0 samples."""
     if isinstance(batch, collections.abc.Mapping):
-        return _like_mapping(batch, {key: without_rows(value) for key, value in batch.items()})
+        return like_mapping(batch, {key: without_rows(value) for key, value in batch.items()})
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*map(without_rows, batch))
     if isinstance(batch, (list, tuple)):

@@ -8,8 +8,10 @@ import time
 import weakref
 
 from plait import _core
+from plait.inside.arrays.devices import device
 from plait.inside.data.failures import again, from_users_code
 from plait.inside.data.worker_processes import WorkerProcess
+from plait.inside.settings.memory_tag import memory_tag
 
 _data = _core._data
 _SECONDS_TO_END = 5.0  # threads and processes that take longer are left to themselves, or killed
@@ -38,10 +40,10 @@ class Crew:
 
     def begin(self, prefetcher, run):
         """Lets all threads work at the pieces of a run. Returns what `wait` waits for."""
-        done = threading.Semaphore(0)
+        done, place = threading.Semaphore(0), device()  # threads make tensors where this thread does
         for number, each in enumerate(self._queues):
             make = run.make if self.processes is None else _ByProcess(self.processes[number], run, prefetcher)
-            each.put((prefetcher, make, run.count is None, done))
+            each.put((prefetcher, make, run.count is None, place, done))
         return done
 
     def wait(self, done):
@@ -77,8 +79,11 @@ def _main(tasks, number, init):
         except BaseException as error:  # noqa: BLE001: it is raised in the consumer
             failure = error
     while (task := tasks.get()) is not None:
-        _work(*task[:3], failure)
-        task[3].release()
+        *work, place, done = task
+        with place, memory_tag("batches"):
+            _work(*work, failure)
+        done.release()
+        work = done = None
         del task
     del limit
 

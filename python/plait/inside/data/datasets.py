@@ -5,7 +5,8 @@ import collections.abc
 import itertools
 
 from plait import _core, errors
-from plait.inside.arrays.interop import asarray
+from plait.inside.arrays.devices import placed
+from plait.inside.arrays.interop import unplaced
 from plait.inside.data.keyed import call_with_key, sample_of, takes_key
 from plait.inside.files.file_arguments import path_of
 from plait.inside.help.names import in_words
@@ -56,8 +57,8 @@ def _expect_index(index, size):
 
 
 class TensorDataset(Dataset):
-    """The rows of tensors of one length: tuples of them, or dicts of the rows of a dict of tensors, such as load_npz returns. Memory of arrays is shared, so rows of np.load(file, mmap_mode="r") are read when
-    they are used.
+    """The rows of tensors of one length: tuples of them, or dicts of the rows of a dict of tensors, such as load_npz returns. Rows of a tensor are
+    where it is. Memory of arrays is shared, so rows of np.load(file, mmap_mode="r") are read when they are used, and made on the default device.
 
     >>> dataset = plait.data.TensorDataset(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([0, 1]))
     >>> dataset[1]
@@ -70,7 +71,8 @@ class TensorDataset(Dataset):
         self._names = None
         if len(tensors) == 1 and isinstance(tensors[0], collections.abc.Mapping):
             self._names, tensors = tuple(tensors[0]), tuple(tensors[0].values())
-        self.tensors = tuple(asarray(each) for each in tensors)
+        self._have_place = [isinstance(each, _core.Tensor) for each in tensors]
+        self.tensors = tuple(each if has_place else unplaced(each) for each, has_place in zip(tensors, self._have_place))
         if not tensors:
             raise errors.TypeError("TensorDataset: expected one tensor or more")
         for each in self.tensors:
@@ -83,13 +85,14 @@ class TensorDataset(Dataset):
 
     def __getitem__(self, index):
         index = _expect_index(index, len(self))
-        return self._sample(_data.row(each, index) for each in self.tensors)
+        return self._sample([_data.row(each, index) for each in self.tensors])
 
     def stacked(self, indices):
         """The batch of these samples."""
         return self._sample(_data.rows(self.tensors, indices))
 
     def _sample(self, rows):
+        rows = [row if has_place else placed(row, None) for row, has_place in zip(rows, self._have_place)]
         return tuple(rows) if self._names is None else dict(zip(self._names, rows))
 
 

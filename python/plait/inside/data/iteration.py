@@ -5,9 +5,11 @@ import threading
 import time
 
 from plait import _core, errors
-from plait.inside.arrays.devices import to_device
+from plait.inside.arrays.devices import device
 from plait.inside.data.crew import prefetcher_of
 from plait.inside.data.failures import from_users_code
+from plait.inside.settings.memory_tag import memory_tag
+from plait.inside.trees.moving import to_device
 
 _data = _core._data
 _SECONDS_BETWEEN_SIGNALS = 0.05  # Python handles Ctrl-C between two waits
@@ -24,6 +26,7 @@ class Iteration:
         self._pieces = []  # pieces of the next batch, as far as they are there
         self._turn = threading.RLock()  # lock of threads that share the iteration: each batch is for one of them
         self._has_lost_workers = False
+        self._device = device()  # the default device where the iteration began
         if crew is not None:
             self._prefetcher = prefetcher_of(run, ahead, loader.in_order)
             self._done = crew.begin(self._prefetcher, run)
@@ -37,7 +40,7 @@ class Iteration:
         return self
 
     def __next__(self):
-        with self._turn:
+        with self._turn, self._device, memory_tag("batches"):
             return self._batch()
 
     def _batch(self):

@@ -7,6 +7,7 @@ import threading
 from multiprocessing import connection, parent_process, reduction
 
 from plait import _core
+from plait.inside.arrays.devices import device
 from plait.inside.data.failures import sent
 from plait.inside.data.fetching import StreamReader
 from plait.inside.data.runs import perform, without_turns
@@ -19,14 +20,19 @@ def main(pipe, number):
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit = _core._data.ThreadLimit(1)  # each process computes by itself
     try:
-        shared = SharedBytes(reduction.recv_handle(pipe))
-        payload, worker = pipe.recv_bytes(), _Worker(shared)
-        worker.begin(payload, number)
-        while True:
-            pipe.send_bytes(worker.answer(pickle.loads(pipe.recv_bytes())))
+        with device("cpu"):  # also for what it unpickles; what it sends is moved where the loop wants it
+            _serve(pipe, number)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
     del limit
+
+
+def _serve(pipe, number):
+    shared = SharedBytes(reduction.recv_handle(pipe))
+    payload, worker = pipe.recv_bytes(), _Worker(shared)
+    worker.begin(payload, number)
+    while True:
+        pipe.send_bytes(worker.answer(pickle.loads(pipe.recv_bytes())))
 
 
 def _end_with_parent():

@@ -4,7 +4,7 @@ import collections.abc
 import zlib
 
 from plait import _core, errors
-from plait.inside.arrays.interop import asarray
+from plait.inside.arrays.interop import unplaced
 from plait.inside.data.datasets import length_of
 from plait.inside.data.streams import set_epoch
 from plait.inside.help.names import in_words
@@ -220,6 +220,7 @@ def numbers_in(name, what, given, dtype):
     message = f"{name}: {what} are {in_words(given)}, expected a list of {'integers' if dtype == 'int64' else 'numbers'}"
     if not isinstance(given, collections.abc.Iterable) or isinstance(given, (str, bytes, collections.abc.Mapping)):
         raise errors.TypeError(message)
+    given = given.cpu() if isinstance(given, _core.Tensor) else given
     try:
         array = np.asarray(given if hasattr(given, "__array__") else list(given))
     except ValueError:  # lists of different lengths
@@ -227,7 +228,7 @@ def numbers_in(name, what, given, dtype):
     is_right = array.ndim == 1 and (array.size == 0 or array.dtype.kind in ("iu" if dtype == "int64" else "iuf"))
     if not is_right:
         raise errors.TypeError(message)
-    return asarray(np.ascontiguousarray(array, dtype))
+    return unplaced(np.ascontiguousarray(array, dtype))
 
 
 # ---- The order of an epoch, as a loader reads it.

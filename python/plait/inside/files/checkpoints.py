@@ -8,7 +8,7 @@ import weakref
 from plait import _core, errors
 from plait.inside.arrays.devices import moved
 from plait.inside.arrays.interop import to_numpy
-from plait.inside.files.file_arguments import path_of, text_of
+from plait.inside.files.file_arguments import path_of, refuse_others, text_of
 from plait.inside.files.safetensors import bytes_of_size, metadata_of
 from plait.inside.files.tree_parts import parts_of
 from plait.inside.help.names import in_words
@@ -73,14 +73,15 @@ class Checkpoints:
             raise errors.TypeError.with_hint(f"Checkpoints.save: program is {in_words(program)}, expected a Program or bytes", "plait.trace(step)(*arguments)")
         self._core.save(_step(step), parts_of("Checkpoints.save", state), _metrics_of(metrics), metadata_of("Checkpoints.save", metadata) or {}, content)
 
-    def restore(self, like, step=None, *, rename=None, skip=(), fill=(), resize=()):
+    def restore(self, like, step=None, *, rename=None, skip=(), fill=(), resize=(), **others):
         """A tree like `like` with the tensors of a checkpoint: that of a step, or the latest that is not damaged. ValueError if there is none.
 
         The saved tree must be alike: paths, shapes, dtypes, classes and static values. Otherwise an error lists the differences, and
         nothing is restored. The mode (`training`), the marks of buffers and of frozen weights are those of `like`. `rename` maps paths of
         the checkpoint to those of `like`, as in nn.load_state. Patterns of paths say what may differ: `skip`, what stays as it is in
         `like`, whatever is saved; `fill`, what stays as it is if it is not saved; `resize`, tensors that may have other sizes. "optimizer.*" is
-        the optimizer and all that is in it. The loader of a TrainState has the entries that were saved.
+        the optimizer and all that is in it. The loader of a TrainState has the entries that were saved. A tensor is put on the device of that
+        of `like`, wherever it was saved.
 
         >>> import tempfile
         >>> checkpoints = plait.io.Checkpoints(tempfile.mkdtemp())
@@ -95,6 +96,7 @@ class Checkpoints:
         >>> state = checkpoints.restore(plait.optim.TrainState(model, plait.optim.Adam(model)), skip="optimizer.*")
         >>> model = checkpoints.restore(model, rename={"model.*": "*", "*": None})
         """
+        refuse_others("Checkpoints.restore", others, "tensors are put where those of the tree are: checkpoints.restore(plait.to_device(state, 'cuda'))")
         _expect_outside("restore")
         found = self._core.load(None if step is None else _step(step))
         names = renamed("Checkpoints.restore", list(found.tensors()), rename)

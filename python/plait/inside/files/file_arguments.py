@@ -5,8 +5,10 @@ import collections.abc
 import os
 
 from plait import errors
+from plait.inside.arrays.devices import moved
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
+from plait.inside.trees.moving import to_device
 
 
 def path_of(function, path):
@@ -43,12 +45,23 @@ def text_of(function, text):
     return text
 
 
+def loaded(tree, device):
+    """The tensors that were read from a file, on a device if one is named; else on the host, where the bytes are."""
+    return tree if device is None else to_device(tree, device)
+
+
+def refuse_others(function, given, hint):
+    """TypeError if there are other arguments, such as those of PyTorch."""
+    for each in given:
+        raise errors.TypeError.with_hint(f"io.{function}: unknown argument {each!r}", hint)
+
+
 def tensor_of(function, tensor):
-    """A tensor that is written; its numbers must be known."""
+    """A tensor that is written, on the host; its numbers must be known."""
     made = asarray(tensor)
     if made.is_traced:
         raise errors.ValueError.with_hint(f"io.{function}: a tensor that is being recorded has no values yet", "return it, and save it outside")
-    return made
+    return moved(made, "cpu")
 
 
 class Opened:

@@ -1,10 +1,10 @@
 """GGUF files."""
 
 from plait import _core
-from plait.inside.files.file_arguments import Opened, path_of
+from plait.inside.files.file_arguments import Opened, loaded, path_of
 
 
-def load_gguf(path):
+def load_gguf(path, *, device=None):
     """The tensors of a GGUF file, {name: tensor}. Quantised ones are dequantised to f32; plait.io.open_gguf reads single ones, and the
     metadata.
 
@@ -17,7 +17,7 @@ def load_gguf(path):
     ...     plait.io.load_gguf(f"{folder}/x.gguf")
     {'x': [1. 2.] : f32[2]}
     """
-    return _core._load_gguf(path_of("load_gguf", path))
+    return loaded(_core._load_gguf(path_of("load_gguf", path)), device)
 
 
 def open_gguf(path):

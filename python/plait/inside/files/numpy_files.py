@@ -1,10 +1,10 @@
 """NumPy's files, and those of MNIST."""
 
 from plait import _core
-from plait.inside.files.file_arguments import path_of, tensor_of, tensors_of
+from plait.inside.files.file_arguments import loaded, path_of, tensor_of, tensors_of
 
 
-def load_npy(path):
+def load_npy(path, *, device=None):
     """The tensor of a .npy file. A large one is not copied: its pages are read when they are first used.
 
     >>> import tempfile
@@ -13,7 +13,7 @@ def load_npy(path):
     ...     plait.io.load_npy(f"{folder}/x.npy")
     [0 1 2] : i64[3]
     """
-    return _core._load_npy(path_of("load_npy", path))
+    return loaded(_core._load_npy(path_of("load_npy", path)), device)
 
 
 def save_npy(path, x):
@@ -28,7 +28,7 @@ def save_npy(path, x):
     _core._save_npy(path_of("save_npy", path), tensor_of("save_npy", x))
 
 
-def load_npz(path):
+def load_npz(path, *, device=None):
     """The tensors of a .npz file, {name: tensor}.
 
     >>> import tempfile
@@ -37,7 +37,7 @@ def load_npz(path):
     ...     plait.io.load_npz(f"{folder}/both.npz")
     {'x': [1. 1.] : f64[2], 'y': [0 1 2] : i64[3]}
     """
-    return _core._load_npz(path_of("load_npz", path))
+    return loaded(_core._load_npz(path_of("load_npz", path)), device)
 
 
 def save_npz(path, tensors, *, compressed=False):
@@ -53,7 +53,7 @@ def save_npz(path, tensors, *, compressed=False):
     _core._save_npz(path_of("save_npz", path), tensors_of("save_npz", tensors), bool(compressed))
 
 
-def load_idx(path):
+def load_idx(path, *, device=None):
     """The tensor of an IDX file, the format of MNIST and Fashion-MNIST, compressed with gzip or not.
 
     >>> import tempfile
@@ -63,4 +63,4 @@ def load_idx(path):
     ...     plait.io.load_idx(f"{folder}/labels")
     [7 2 1] : u8[3]
     """
-    return _core._load_idx(path_of("load_idx", path))
+    return loaded(_core._load_idx(path_of("load_idx", path)), device)

@@ -4,15 +4,15 @@ import collections.abc
 import re
 
 from plait import _core, errors
-from plait.inside.files.file_arguments import Opened, path_of, tensors_of, text_of
+from plait.inside.files.file_arguments import Opened, loaded, path_of, refuse_others, tensors_of, text_of
 from plait.inside.help.names import in_words
 from plait.inside.trees.patterns import as_patterns, chosen
 
 
-def load_safetensors(path, *, only=(), skip=()):
+def load_safetensors(path, *, only=(), skip=(), device=None, **others):
     """The tensors of a safetensors file, {name: tensor}; or of all shards of a model.safetensors.index.json. They are not copied: their
     pages are read when they are first used. plait.nn.load_state puts them into a model. `only` and `skip` are names to load, or to leave out, or
-    patterns of them: "encoder.*".
+    patterns of them: "encoder.*". They are on the host unless a device is given.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -22,12 +22,13 @@ def load_safetensors(path, *, only=(), skip=()):
     >>> model(plait.ones(2))
     [2.] : f32[1]
     """
+    refuse_others("load_safetensors", others, "device='cuda' is where they are loaded, the host without it")
     file = _core._open_safetensors(path_of("load_safetensors", path))
     names, left_out = file.names(), set()
     for argument, given in ("only", only), ("skip", skip):
         found = set(chosen(f"load_safetensors: {argument}", as_patterns("load_safetensors", given), names, "tensor of the file"))
         left_out |= set(names) - found if argument == "only" and given else found
-    return {name: _tensor_in(file, name) for name in names if name not in left_out}
+    return loaded({name: _tensor_in(file, name) for name in names if name not in left_out}, device)
 
 
 def _tensor_in(file, name):

@@ -12,6 +12,7 @@ from plait.inside.arrays.array_api import NamespaceInfo
 from plait.inside.help.keywords import keyword_for
 from plait.inside.jit.jitting import Jitted
 from plait.inside.transforms.applied import Applied
+from plait.inside.trees.module import Module
 
 
 def guard(namespace):
@@ -102,4 +103,6 @@ def _wrong_arguments(made, init, said):
     _, is_unknown, keyword = said.partition("unexpected keyword argument ")
     renamed = keyword_for(keyword.strip("'"), [each.name for each in parameters]) if is_unknown else None
     here = f"{name}{inspect.Signature(parameters)}"
+    if keyword == "'device'" and isinstance(made, Module):
+        renamed = f'{name}(…).to("cuda"), or with plait.Device("cuda"): around it'
     return errors.TypeError.with_hint(f"{name}:{said.partition('()')[2]}", f"{renamed}: {here}" if renamed else here)

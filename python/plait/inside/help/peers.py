@@ -59,7 +59,7 @@ TENSOR = {
     "block_until_ready": "not needed: x is computed already: x.item()",
     **dict.fromkeys(("addressable_shards", "addressable_data", "global_shards", "is_fully_addressable", "is_fully_replicated", "platform", "committed"), "x.device"),
     "copy_to_host_async": "x.numpy()", "on_device_size_in_bytes": "x.nbytes", "unsafe_buffer_pointer": "x.numpy().ctypes.data",
-    "sharding": "x.device", "weak_type": "x.dtype", "index": "x[index]", "names": "x.shape", "pin_memory": "x.cpu()", "is_inference": "x.is_traced",
+    "sharding": "x.device", "weak_type": "x.dtype", "index": "x[index]", "names": "x.shape", "pin_memory": "x.to('cuda'), which copies through pinned memory", "is_inference": "x.is_traced",
     "values": "x.numpy()", "indices": "plait.argwhere(x)", "name": "x.dtype.name", "iloc": "x[index]", "loc": "x[index]",
     "append": "plait.concat([x, y])", "len": "len(x)", "share_memory_": "not needed: leave it out",
 }

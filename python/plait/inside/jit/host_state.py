@@ -281,7 +281,7 @@ class _Changes:
         if changed is None or place in rebound:
             self.refused = self.refused or f"{self._path_of(place, names)} is changed in place"
             return
-        for key in changed:
+        for key in map(settled, changed):
             self.add(_value_of(container, key), place=place, names=names, key=key)
 
     def of_attributes(self, attributes, before):

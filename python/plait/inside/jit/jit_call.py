@@ -51,6 +51,7 @@ class Call:
     _needed = None  # raised when host code needed the number of an argument
     _snapshot = None
     opaque_argument = None  # why an argument cannot be recorded
+    _unrolled = 0  # jitted.unrolled before the host code ran
     _is_refused = False  # its result or its changes cannot be created again
     _is_inside = False  # for a derivative or recording of its arguments, which would not see its other changes
 
@@ -159,7 +160,7 @@ class Call:
         elif self.reach is not NO_REACH:
             self._snapshot = Snapshot(self.reach, {name: each.value for name, each in self.arguments.items() if each.is_own})
         is_as_it_is = given and not self.has_run and self.jitted._runs_as_it_is(given)
-        self.has_run = True
+        self.has_run, self._unrolled = True, self.jitted.unrolled
         try:
             result = self._run(given, as_numbers=False)
             self.jitted._reasons.as_it_is += bool(is_as_it_is)
@@ -194,8 +195,9 @@ class Call:
             raise self._needed
 
     def begin_again(self):
-        """Takes back what the host code has changed, so that its record can run in this call, too. False if its changes or results cannot be repeated."""
-        if self.jitted._by_host is not None or self._is_refused:
+        """Takes back what the host code has changed, so that its record can run in this call, too. False if its changes or results cannot
+        be repeated, or if a loop was found to need another record."""
+        if self.jitted._by_host is not None or self._is_refused or self.jitted.unrolled != self._unrolled:
             return False
         self.take_back()
         self.has_run, self.written = False, {}

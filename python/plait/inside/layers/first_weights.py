@@ -3,6 +3,7 @@
 import math
 
 from plait import _core, errors
+from plait.inside.settings.memory_tag import memory_tag
 
 
 def drawn(key):
@@ -22,7 +23,8 @@ def fans(shape):
 def uniform_weights(shape, bound, key, dtype):
     """Uniform numbers between -bound and bound."""
     key = drawn(key)
-    return _core.random.uniform(key, shape, -bound, bound, dtype) if bound else _core.zeros(shape, dtype=dtype)
+    with memory_tag("weights"):
+        return _core.random.uniform(key, shape, -bound, bound, dtype) if bound else _core.zeros(shape, dtype=dtype)
 
 
 def default_weights(shape, bias, key, dtype, *, bound=None, outputs=None):

@@ -5,6 +5,7 @@ import copy
 from plait.inside.help.names import of_assignment
 from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.weights import Weights, with_states_of_frozen
+from plait.inside.settings.memory_tag import memory_tag
 from plait.inside.trees.module import Module
 
 
@@ -28,7 +29,8 @@ class ModelOptimizer(Module):
             following.groups = [copy.copy(each) for each in self.groups]
         frozen = weights.frozen()
         following._leave_out(frozen)
-        made = weights.model_with(following._step(weights.values, gradients, **self._of_model(weights, extra)))
+        with memory_tag("weights and states of optimizers"):
+            made = weights.model_with(following._step(weights.values, gradients, **self._of_model(weights, extra)))
         following.state = with_states_of_frozen(self.state, following.state, frozen)
         expect_used("update", "model, optimizer = optimizer.update(model, gradient)", "the model and the optimizer of the next step")
         return made, following

@@ -7,7 +7,7 @@ from plait.inside.help.keywords import keyword_for
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.groups import LENGTHS, Group, as_numbers, expect_model, group_of, groups_from, set_zero
 from plait.inside.optimizers.numbers import number_at
-from plait.inside.optimizers.weights import Weights, expect_shapes
+from plait.inside.optimizers.weights import Weights, expect_devices, expect_shapes
 from plait.inside.trees.roles import mark_parameters
 
 ACCEPTED = ("foreach", "fused", "capturable", "differentiable")
@@ -91,7 +91,11 @@ class GroupedOptimizer(ModelOptimizer):
                 prepared[key] = self._prepared(settings[path], steps, key[1])
             names = self._states_of(settings[path], value)
             before = [self.state[each][path] for each in names]
-            following[path], *made = self._stepped(prepared[key], names, value, gradients[path], before)
+            try:
+                following[path], *made = self._stepped(prepared[key], names, value, gradients[path], before)
+            except errors.DeviceError as error:
+                expect_devices(type(self).__name__, path, value, gradients[path], dict(zip(names, before)), error)
+                raise
             for each, state in zip(names, made):
                 states[each][path] = state
         self.steps, self.state = steps, states

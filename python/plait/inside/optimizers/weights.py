@@ -110,3 +110,16 @@ def expect_shapes(name, what, tree, shapes):
             raise errors.ShapeError(f"{name}: {what} of {path or 'the model'} is {list(tree[path].shape)}, expected {list(shape)}")
     for path in tree.keys() - shapes.keys():
         raise errors.ValueError.with_hint(f"{name}: {what} has {path!r}, which the model does not have as a weight", hint)
+
+
+def expect_devices(name, path, weight, gradient, states, error):
+    """DeviceError if a state of a weight, or its gradient, is elsewhere than the weight."""
+    place, path = weight.device, path or "the model"
+    if gradient.device != place:
+        raise errors.DeviceError.with_hint(f"{name}: {path} is on {place}, and its gradient on {gradient.device}",
+                                           "compute the gradient by this model") from error
+    for each, state in states.items():
+        if state.device != place:
+            raise errors.DeviceError.with_hint(
+                f"{name}: {path} is on {place}, and the optimizer's state.{each}[{path!r}] on {state.device}",
+                f'make the optimizer after the model was moved; or move it: optimizer = plait.to_device(optimizer, "{place}")') from error

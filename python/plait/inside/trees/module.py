@@ -3,12 +3,13 @@
 import dataclasses
 
 from plait import _core, errors
-from plait.inside.arrays.devices import to_device
 from plait.inside.arrays.methods import place_and_dtype
 from plait.inside.help.names import of_object as _of_object
 from plait.inside.help.unused import expect_used
+from plait.inside.settings.memory_tag import memory_tag
 from plait.inside.transforms.applied import Applied
 from plait.inside.trees.buffers import FROZEN, NONE, delete_attribute, set_attribute  # noqa: F401
+from plait.inside.trees.moving import to_device
 
 
 class Module:
@@ -80,8 +81,9 @@ class Module:
         expect_used("eval", "model = model.eval()")
         return _with_training(self, False)
 
-    def to(self, *where, device=None, dtype=None):
-        """The model on a device, with its floating-point numbers in a dtype, or both. The model itself is not changed.
+    def to(self, *where, device=None, dtype=None, non_blocking=False):
+        """The model on a device, with its floating-point numbers in a dtype, or both. On a device, arrays of NumPy are
+        tensors. The model itself is not changed.
 
         >>> plait.nn.Linear(2, 3).to("cpu", plait.bf16).weight.dtype
         plait.bf16
@@ -136,11 +138,12 @@ def copy_of(tree):
 
 def _moved(model, device, dtype):
     leaves, structure = _core._flatten(model)
-    if dtype is not None:
-        dtype = _core.DType(dtype)
-        leaves = [each.astype(dtype) if _is_inexact(each) and each.dtype != dtype else each for each in leaves]
-    moved = structure.unflatten(leaves)
-    return moved if device is None else to_device(moved, device)
+    with memory_tag("weights"):
+        if dtype is not None:
+            dtype = _core.DType(dtype)
+            leaves = [each.astype(dtype) if _is_inexact(each) and each.dtype != dtype else each for each in leaves]
+        moved = structure.unflatten(leaves)
+        return moved if device is None else to_device(moved, device)
 
 
 def _is_inexact(leaf):
@@ -183,7 +186,8 @@ def _shown_name(module, name):
 def _shown(value, indent):
     """A tree over several lines, with the dtypes and shapes of its tensors."""
     if isinstance(value, _core.Tensor):
-        return f"{value.dtype.name}[{', '.join(map(str, value.shape))}]"
+        place = f" on {value.device}" if value.is_cuda else ""
+        return f"{value.dtype.name}[{', '.join(map(str, value.shape))}]{place}"
     if hasattr(value, "__array_interface__"):
         return f"array {value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, Module):

@@ -5,10 +5,10 @@ import operator
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.data.collation import is_array
 from plait.inside.help.names import in_words
 from plait.inside.layers.checks import is_number
 from plait.inside.later import Later
+from plait.inside.trees.moving import is_array
 
 np = Later("numpy")
 
@@ -44,15 +44,15 @@ def is_pillow(value):
     return hasattr(value, "getbands") and hasattr(value, "tobytes")
 
 
-def image_from(name, value):
-    """An image as a tensor."""
+def image_from(name, value, make=asarray):
+    """An image as a tensor, which `make` makes of an array."""
     if isinstance(value, _core.Tensor):
         return value
     if is_pillow(value):
         raise errors.TypeError.with_hint(f"{name}: the image is Pillow's, expected a tensor [..., channels, height, width]", "ToImage before it")
     if is_array(value):
         _expect_channels_first(name, value)
-        return asarray(value)
+        return make(value)
     raise errors.TypeError(f"{name}: the image is {in_words(value)}, expected a tensor [..., channels, height, width]")
 
 

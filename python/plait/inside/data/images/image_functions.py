@@ -4,8 +4,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.data.images.image_arguments import (
     center_from, fill_from, flag, image_from, integer, interpolation_from, is_antialiased, number, numbers, padding_from, pixels_from, size_from)
-
-_images = _core._images
+from plait.inside.data.images.on_host import images as _images
 
 
 def to_image(inpt):
@@ -50,7 +49,7 @@ def resize(inpt, size, interpolation="bilinear", max_size=None, antialias=True):
         height, width = size_from("resize", "size", size)
     else:
         side = None if size is None else size_from("resize", "size", size)[0]
-        height, width = _images.resized_size(*_images.size(image), side, most)
+        height, width = _core._images.resized_size(*_core._images.size(image), side, most)
     return _images.resize(image, height, width, interpolation_from("resize", interpolation), is_antialiased("resize", antialias))
 
 

@@ -1,9 +1,12 @@
 """The base of transforms."""
 
 from plait import _core, errors
-from plait.inside.data.collation import is_array
+from plait.inside.arrays.devices import placed
+from plait.inside.arrays.interop import unplaced
 from plait.inside.data.images.image_arguments import image_from
+from plait.inside.data.images.on_host import on_host
 from plait.inside.help.names import in_words
+from plait.inside.trees.moving import is_array
 
 
 def with_image(name, sample, change):
@@ -45,8 +48,11 @@ class Transform:
     def _of_image(self, image, key):
         if not hasattr(self, "_core"):
             raise errors.TypeError.with_hint(f"{type(self).__name__}: what it does to an image is not defined", "plait.data.transforms.Lambda(function)")
-        image = image_from(type(self).__name__, image)
-        return self._core.with_next_key(image) if key is None else self._core(image, key)
+        is_tensor = isinstance(image, _core.Tensor)
+        image = image_from(type(self).__name__, image, unplaced)
+        compute = self._core.with_next_key if key is None else lambda image: self._core(image, key)
+        made = on_host(type(self).__name__, compute, image)
+        return made if is_tensor else placed(made, None)
 
     def make_params(self, image, key):
         """The numbers that a call with this image and this key draws, as a dict; a list of pairs if a name occurs more than once."""

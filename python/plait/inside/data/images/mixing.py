@@ -4,10 +4,12 @@ import collections.abc
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.data.collation import default_collate, is_array
+from plait.inside.data.collation import default_collate
 from plait.inside.data.images.image_arguments import image_from, integer, number
 from plait.inside.data.images.image_transform import next_key
+from plait.inside.data.images.on_host import on_host
 from plait.inside.help.names import in_words
+from plait.inside.trees.moving import is_array
 
 _transforms = _core._transforms
 
@@ -40,7 +42,7 @@ class _Mixing:
         if images is None:
             raise errors.ValueError(f"{type(self).__name__}: the batch has labels, but no images")
         mixed = dict(zip((id(images), id(labels)),
-                         self._core(image_from(type(self).__name__, images), asarray(labels), next_key(key))))
+                         on_host(type(self).__name__, self._core, image_from(type(self).__name__, images), asarray(labels), next_key(key))))
         if isinstance(batch, collections.abc.Mapping):
             return {name: mixed.get(id(value), value) for name, value in batch.items()}
         return type(batch)(mixed.get(id(value), value) for value in batch)

@@ -3,8 +3,9 @@
 from plait import _core, errors
 from plait.inside.data.images.image_arguments import (
     fill_from, flag, integer, interpolation_from, is_antialiased, number, numbers, padding_from, pixels_from, size_from)
-from plait.inside.data.images.image_functions import resize, to_dtype
+from plait.inside.data.images.image_functions import normalize, resize, to_dtype
 from plait.inside.data.images.image_transform import Transform, next_key, with_image
+from plait.inside.data.images.on_host import is_on_gpu
 from plait.inside.files.image_files import decode_image, image_size
 from plait.inside.help.names import in_words
 
@@ -59,6 +60,9 @@ class ToDtype(Transform):
     def __init__(self, dtype, scale=False):
         self._set(_transforms.ToDtype(dtype, flag("ToDtype", "scale", scale)), dtype=dtype, scale=scale)
 
+    def _of_image(self, image, key):
+        return to_dtype(image, self.dtype, self.scale) if is_on_gpu(image) else super()._of_image(image, key)
+
 
 class Normalize(Transform):
     """(x - mean) / std, with a number for each channel, of floats. After ToDtype("f32", scale=True) in a Compose, both are one pass over the bytes.
@@ -70,6 +74,9 @@ class Normalize(Transform):
     def __init__(self, mean, std, inplace=False):
         mean, std = numbers("Normalize", "mean", mean, ()), numbers("Normalize", "std", std, ())
         self._set(_transforms.Normalize(mean, std), mean=mean, std=std, inplace=inplace)
+
+    def _of_image(self, image, key):
+        return normalize(image, self.mean, self.std) if is_on_gpu(image) else super()._of_image(image, key)
 
 
 class Resize(Transform):
