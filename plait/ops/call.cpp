@@ -8,10 +8,9 @@ namespace plait {
 
 void ArgumentTexts::add(const Tensor& tensor) {
   if (!tensor) return;  // an omitted argument
-  std::string text = tensor.type().text();
-  const bool has_array = tensor.is_traced() || (tensor.is_array() && tensor.array());
-  if (with_places && has_array) text += " on " + text_of(tensor.device());
-  texts.push_back(std::move(text));
+  if (!tensor.is_traced() && tensor.is_array() && !tensor.array()) return;  // donated
+  const std::string text = tensor.type().text();
+  texts.push_back(with_places ? text + " on " + text_of(tensor.device()) : text);
 }
 
 void ArgumentTexts::add(const Operand& operand) {

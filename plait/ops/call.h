@@ -63,6 +63,9 @@ class Call final : public CallInProgress {
   std::tuple<const Given&...> given_;
 };
 
+// A table that a function has computed of constants, which is unplaced.
+Tensor constants(std::span<const double> numbers);
+
 // A tensor that a function has made of constants, sizes and keys alone, on a device, where it stays
 // unplaced. Traces make it on the CPU, where their programs compute what has no operands.
 Tensor made_on(Device device, const Tensor& made);

@@ -129,7 +129,7 @@ TEST_F(OnDevices, ViewsShareTheMemoryOfTheDevice) {
 
 TEST_F(OnDevices, OperandsOnDifferentDevicesAreRefused) {
   const Tensor x(numbers().on(kFirst)), y(numbers()), z(numbers().on(kSecond));
-  expect_contains(message_of<DeviceError>([&] { (void)(x + y); }),
+  expect_contains(what_of<DeviceError>([&] { (void)(x + y); }),
                   {"add: the operands are on different devices: f32[2, 3] on cuda:0 and f32[2, 3] on cpu",
                    "move the f32[2, 3] on cpu there: x.to(\"cuda:0\")"});
   EXPECT_THROW((void)(z * x), DeviceError);

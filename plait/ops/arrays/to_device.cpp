@@ -19,8 +19,7 @@ std::optional<ir::ResultPlace> place_in(const ir::Attributes& attributes) {
 
 void infer_to_device(ir::Inference& in) {
   const auto& a = in.attributes_as<ToDeviceAttributes>();
-  (void)Device(a.device);
-  if (!a.from.empty()) (void)Device(a.from);
+  for (const std::string& name : {a.device, a.from}) (void)Device(name);
   in.give(in.array().without_sharding());
 }
 
@@ -29,15 +28,15 @@ void move_now(KernelCall& call, const void*) {
   call.results[0] = x.dtype() == DType::key ? x : x.on(place_in(call.attributes)->device);
 }
 
-Tensor moved(const Tensor& x, ToDeviceAttributes attributes) {
-  return apply(to_device_primitive(), {x}, ir::Attributes::of(std::move(attributes)));
+Tensor moved(const Tensor& x, Device to, Device from, bool is_unplaced) {
+  const ToDeviceAttributes attributes{text_of(to), text_of(from), is_unplaced};
+  return apply(to_device_primitive(), {x}, ir::Attributes::of(attributes));
 }
 
-// The gradient of an operand whose device was not known goes to where it is needed.
+// A trace may not have known where the operand would be, so the cotangent stays unplaced.
 Tensor moved_back(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<ToDeviceAttributes>();
-  if (a.from.empty()) return moved(cotangent, {a.device, a.device, true});
-  return moved(cotangent, {a.from, a.device});
+  return moved(cotangent, Device(a.from), Device(a.device), true);
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ Tensor to_device(const Tensor& x, Device device) {
   const Call call("to_device", x);
   const bool is_known = !x.is_traced() || x.traced().knows_device;
   if (is_known && x.device() == device && !x.is_unplaced()) return x;
-  return moved(x, {text_of(device), is_known && !x.is_unplaced() ? text_of(x.device()) : ""});
+  return moved(x, device, x.device(), false);
 }
 
 Tensor indices_beside(const Tensor& x, const Tensor& indices) {
@@ -76,8 +75,12 @@ Tensor indices_beside(const Tensor& x, const Tensor& indices) {
   return meet ? indices : to_device(indices, device);
 }
 
+Tensor constants(std::span<const double> numbers) {
+  return Tensor(Array::of(numbers, {static_cast<int64_t>(numbers.size())}).unplaced());
+}
+
 Tensor made_on(Device device, const Tensor& made) {
-  return made.device() == device ? made : moved(made, {text_of(device), "", true});
+  return made.device() == device ? made : moved(made, device, made.device(), true);
 }
 
 Tensor on_default_device(const Tensor& made) { return made_on(default_device(), made); }

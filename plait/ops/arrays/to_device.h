@@ -33,7 +33,7 @@ Tensor indices_beside(const Tensor& x, const Tensor& indices);
 
 struct ToDeviceAttributes {
   std::string device = "cpu";
-  std::string from = "cpu";  // where the gradient goes; "": it is unplaced
+  std::string from = "cpu";  // where the gradient goes
   bool unplaced = false;     // the result is only made there
   static constexpr std::string_view kRequired[] = {"device"};
 };

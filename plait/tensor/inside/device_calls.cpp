@@ -5,8 +5,6 @@
 #include <mutex>
 #include <vector>
 
-#include <fmt/ranges.h>
-
 #include "plait/core/call_in_progress.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
@@ -42,33 +40,27 @@ std::string text_of_place(const Array& array) {
                      text_of(array.device()));
 }
 
-// The arguments that the user gave to the function, or else the operands, which may be broadcast.
-std::vector<std::string> places_of(const Array& first, const Array& other) {
-  const std::vector<std::string> texts{text_of_place(first), text_of_place(other)};
+// An argument that the user gave to the function on that device, or else the operand, which may be
+// broadcast.
+std::string shown(const Array& operand) {
   const CallInProgress* const call = CallInProgress::outermost();
-  if (call == nullptr) return texts;
-  std::vector<std::string> given = call->operands(true);
-  const auto is_shown = [&](const Array& array) {
-    return std::ranges::any_of(given, [&](const std::string& text) {
-      return text.ends_with(" on " + text_of(array.device()));
-    });
-  };
-  return is_shown(first) && is_shown(other) ? std::move(given) : texts;
+  const std::string end = " on " + text_of(operand.device());
+  for (const std::string& text : call ? call->operands(true) : std::vector<std::string>()) {
+    if (text.ends_with(end)) return text;
+  }
+  return text_of_place(operand);
 }
 
 [[noreturn]] void refuse_mixture(const ir::Primitive& primitive, const Array& first,
                                  const Array& other) {
-  const bool first_moves = first.is_on_host();
-  const std::string from = text_of((first_moves ? first : other).device());
-  const std::string to = text_of((first_moves ? other : first).device());
-  const std::vector<std::string> places = places_of(first, other);
-  const auto moving = std::ranges::find_if(
-      places, [&](const std::string& text) { return text.ends_with(" on " + from); });
+  const Array& moving = first.is_on_host() ? first : other;
+  const Array& staying = first.is_on_host() ? other : first;
   const std::string function =
       CallInProgress::outermost() == nullptr ? fmt::format("{}: ", primitive.name) : "";
-  throw DeviceError("{}the operands are on different devices: {}", function,
-                    fmt::join(places, " and "))
-      .hint(fmt::format("move the {} there: x.to(\"{}\")", *moving, to));
+  throw DeviceError("{}the operands are on different devices: {} and {}", function, shown(first),
+                    shown(other))
+      .hint(fmt::format("move the {} there: x.to(\"{}\")", shown(moving),
+                        text_of(staying.device())));
 }
 
 bool takes_part(const Array& operand) { return operand && operand.dtype() != DType::key; }

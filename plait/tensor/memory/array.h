@@ -26,7 +26,7 @@ class Array {
 
   static Array empty(DType dtype, Sizes sizes);  // not initialised
   static Array empty_on(Device device, DType dtype, Sizes sizes);
-  // Constants are unplaced.
+  // Constants and single numbers are unplaced.
   static Array filled(DType dtype, Sizes sizes, const Element& value);
   static Array filled_on(Device device, DType dtype, Sizes sizes, const Element& value);
   static Array of(const Literal& literal);
@@ -34,7 +34,7 @@ class Array {
   static Array of(std::span<const T> values, Sizes sizes);
   template <class T>
   static Array of(T value) {
-    return of(std::span<const T>(&value, 1), {}).unplaced();
+    return of(std::span<const T>(&value, 1), {});
   }
   // ShapeError if the strides reach outside the borrowed `bytes`.
   static Array borrow(DType dtype, Layout layout, const void* data, int64_t bytes,
@@ -118,7 +118,8 @@ std::string text_of(const Array& array);
 
 template <class T>
 Array Array::of(std::span<const T> values, Sizes sizes) {
-  Array array = empty(kDTypeOf<T>, std::move(sizes));
+  const bool is_number = sizes.empty();
+  Array array = empty(kDTypeOf<T>, std::move(sizes)).unplaced(is_number);
   array.expect_count(values.size());
   std::copy(values.begin(), values.end(), array.writable_elements<T>().begin());
   return array;

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include "plait/core/ambient.h"
 #include "plait/core/device.h"
@@ -54,7 +55,11 @@ void bind_devices(nb::module_& module) {
   module.def("_to_device", [](const Tensor& x, const std::string& name) {
     return computed([&] { return to_device(x, Device(name)); });
   });
+  module.def("_constants", [](const std::vector<double>& numbers) { return constants(numbers); });
   module.def("_is_unplaced", [](const Tensor& x) { return x.is_unplaced(); });
+  module.def("_made_beside", [](const Tensor& x, const Tensor& made) {
+    return computed([&] { return made_on(x.device(), made); });
+  });
   // Numbers stay unplaced.
   module.def("_on_default_device", [](const Tensor& x) {
     return computed([&] {

@@ -20,7 +20,9 @@ class ResultPlaces {
   static void set(std::span<Tensor> results, const std::vector<bool>& are_unplaced);
 
  private:
-  std::vector<std::vector<uint32_t>> sets_;  // of parameters; no two are equal
+  // The parameters that decide; the number after the last stands for what the program places
+  // itself. No two sets are equal.
+  std::vector<std::vector<uint32_t>> sets_;
   std::vector<size_t> set_of_;               // of each result
 };
 
