@@ -166,8 +166,8 @@ struct Primitive {
   bool infers_axes = false;
   // For a collective: the named axes along which it communicates. Its operands vary along them.
   AxisSet (*communicates)(const Attributes& attributes) = nullptr;
-  // For an operation that moves its operand. Null, or none: its results are where its operands are.
-  std::optional<ResultPlace> (*result_place)(const Attributes& attributes) = nullptr;
+  // For an operation that moves its operand. Null: its results are where its operands are.
+  ResultPlace (*result_place)(const Attributes& attributes) = nullptr;
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 

@@ -7,8 +7,10 @@
 namespace plait {
 
 void ArgumentTexts::add(const Tensor& tensor) {
-  if (!tensor) return;  // an omitted argument
-  if (!tensor.is_traced() && tensor.is_array() && !tensor.array()) return;  // donated
+  const bool is_omitted = !tensor;
+  if (is_omitted) return;
+  const bool is_donated = !tensor.is_traced() && tensor.is_array() && !tensor.array();
+  if (is_donated) return;
   const std::string text = tensor.type().text();
   texts.push_back(with_places ? text + " on " + text_of(tensor.device()) : text);
 }

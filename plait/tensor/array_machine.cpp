@@ -165,9 +165,9 @@ std::vector<Tensor> evaluate_donated(const ir::Program& program, std::vector<Ten
                                      const ir::EvaluatorOptions& options) {
   TensorMachine machine;
   const Device device = device_of(arguments);
-  return with_unplaced_on(device, tensors_of(program, ir::evaluate_donated(program, machine,
-                                                                  values_of(std::move(arguments)),
-                                                                  options)));
+  return with_unplaced_on(
+      device, tensors_of(program, ir::evaluate_donated(program, machine,
+                                                       values_of(std::move(arguments)), options)));
 }
 
 std::vector<Tensor> evaluate_donated(const ir::PreparedProgram& prepared,
@@ -175,10 +175,10 @@ std::vector<Tensor> evaluate_donated(const ir::PreparedProgram& prepared,
                                      const ir::EvaluatorOptions& options) {
   TensorMachine machine;
   const Device device = device_of(arguments);
-  return with_unplaced_on(device, tensors_of(prepared.program(),
-                                    ir::evaluate_donated(
-                                        prepared, machine, values_of(std::move(arguments)),
-                                        options)));
+  return with_unplaced_on(
+      device, tensors_of(prepared.program(),
+                         ir::evaluate_donated(prepared, machine, values_of(std::move(arguments)),
+                                              options)));
 }
 
 }  // namespace plait

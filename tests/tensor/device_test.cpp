@@ -129,14 +129,17 @@ TEST_F(OnDevices, ViewsShareTheMemoryOfTheDevice) {
 
 TEST_F(OnDevices, OperandsOnDifferentDevicesAreRefused) {
   const Tensor x(numbers().on(kFirst)), y(numbers()), z(numbers().on(kSecond));
-  expect_contains(what_of<DeviceError>([&] { (void)(x + y); }),
-                  {"add: the operands are on different devices: f32[2, 3] on cuda:0 and f32[2, 3] on cpu",
-                   "move the f32[2, 3] on cpu there: x.to(\"cuda:0\")"});
+  expect_contains(
+      what_of<DeviceError>([&] { (void)(x + y); }),
+      {"add: the operands are on different devices: f32[2, 3] on cuda:0 and f32[2, 3] on cpu",
+       "move the f32[2, 3] on cpu there: x.to(\"cuda:0\")"});
   EXPECT_THROW((void)(z * x), DeviceError);
   EXPECT_EQ((x + Tensor(Array::of(1.f))).array().device(), kFirst);
   const Tensor one(Array::of<float>(std::vector{1.f}, {1, 1}));
   EXPECT_THROW((void)(x + one), DeviceError);
-  expect_contains(message_of<DeviceError>([&] { (void)(x + Tensor(Array::of<float>(std::vector<float>{1, 2, 3}, {3}))); }),
+  expect_contains(message_of<DeviceError>([&] {
+                    (void)(x + Tensor(Array::of<float>(std::vector<float>{1, 2, 3}, {3})));
+                  }),
                   {"f32[2, 3] on cuda:0 and f32[3] on cpu"});
 }
 

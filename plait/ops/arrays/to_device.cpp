@@ -1,8 +1,5 @@
 #include "plait/ops/arrays/to_device.h"
 
-#include <optional>
-#include <utility>
-
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
@@ -12,9 +9,9 @@
 namespace plait {
 namespace {
 
-std::optional<ir::ResultPlace> place_in(const ir::Attributes& attributes) {
+ir::ResultPlace place_in(const ir::Attributes& attributes) {
   const auto& a = attributes.as<ToDeviceAttributes>();
-  return ir::ResultPlace{Device(a.device), a.unplaced};
+  return {Device(a.device), a.unplaced};
 }
 
 void infer_to_device(ir::Inference& in) {
@@ -25,7 +22,7 @@ void infer_to_device(ir::Inference& in) {
 
 void move_now(KernelCall& call, const void*) {
   const Array& x = call.operands[0];
-  call.results[0] = x.dtype() == DType::key ? x : x.on(place_in(call.attributes)->device);
+  call.results[0] = x.dtype() == DType::key ? x : x.on(place_in(call.attributes).device);
 }
 
 Tensor moved(const Tensor& x, Device to, Device from, bool is_unplaced) {
@@ -42,22 +39,22 @@ Tensor moved_back(const RuleContext& c, const Tensor& cotangent, size_t) {
 }  // namespace
 
 const ir::Primitive& to_device_primitive() {
-  static const ir::Primitive& primitive = declare(
-      {.primitive = {.name = "to_device",
-                     .summary = "x on another device.",
-                     .oracle = "x itself",
-                     .attributes = &ir::schema_of<ToDeviceAttributes>(),
-                     .operands = ir::exactly(1),
-                     .numerics = {.accuracy = ir::Accuracy::exact},
-                     .infer = infer_to_device,
-                     .result_place = place_in,
-                     .index_map = ir::identity_map},
-       .rules = {.transposes = {{{}, moved_back}},
-                 .batching = {[](const auto& attributes, auto operands, const auto&) {
-                   return apply_all(to_device_primitive(), operands, attributes);
-                 }}},
-       .evaluator = move_now,
-       .serves_devices = true});
+  static const ir::Primitive& primitive =
+      declare({.primitive = {.name = "to_device",
+                             .summary = "x on another device.",
+                             .oracle = "x itself",
+                             .attributes = &ir::schema_of<ToDeviceAttributes>(),
+                             .operands = ir::exactly(1),
+                             .numerics = {.accuracy = ir::Accuracy::exact},
+                             .infer = infer_to_device,
+                             .result_place = place_in,
+                             .index_map = ir::identity_map},
+               .rules = {.transposes = {{{}, moved_back}},
+                         .batching = {[](const auto& attributes, auto operands, const auto&) {
+                           return apply_all(to_device_primitive(), operands, attributes);
+                         }}},
+               .evaluator = move_now,
+               .serves_devices = true});
   return primitive;
 }
 

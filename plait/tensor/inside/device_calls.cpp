@@ -59,8 +59,8 @@ std::string shown(const Array& operand) {
       CallInProgress::outermost() == nullptr ? fmt::format("{}: ", primitive.name) : "";
   throw DeviceError("{}the operands are on different devices: {} and {}", function, shown(first),
                     shown(other))
-      .hint(fmt::format("move the {} there: x.to(\"{}\")", shown(moving),
-                        text_of(staying.device())));
+      .hint(
+          fmt::format("move the {} there: x.to(\"{}\")", shown(moving), text_of(staying.device())));
 }
 
 bool takes_part(const Array& operand) { return operand && operand.dtype() != DType::key; }

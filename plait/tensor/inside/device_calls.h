@@ -11,16 +11,16 @@
 namespace plait {
 
 // Where an operation computes: on the device of the operands that are placed, to which it moves the
-// unplaced ones. Without placed ones: on that of the first unplaced one that is not on the host, else
-// on the host. Keys are always on the host; without other operands: `otherwise`. DeviceError if
-// placed operands are on different devices.
+// unplaced ones. Without placed ones: on that of the first unplaced one that is not on the host,
+// else on the host. Keys are always on the host; without other operands: `otherwise`. DeviceError
+// if placed operands are on different devices.
 Device meet(const ir::Primitive& primitive, std::span<Array> operands, Device otherwise);
 
 // True if the results are unplaced: all operands are, or an attribute says so.
 inline bool gives_unplaced(const ir::Primitive& primitive, std::span<const Array> operands,
                            const ir::Attributes& attributes) {
   if (primitive.result_place != nullptr) [[unlikely]] {
-    if (const auto stated = primitive.result_place(attributes)) return stated->is_unplaced;
+    return primitive.result_place(attributes).is_unplaced;
   }
   for (const Array& operand : operands) {
     if (!operand.is_unplaced() && operand && operand.dtype() != DType::key) return false;

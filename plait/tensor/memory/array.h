@@ -50,8 +50,8 @@ class Array {
   const Buffer& buffer() const { return buffer_; }
   Device device() const { return buffer_.device(); }
   bool is_on_host() const { return buffer_.is_on_host(); }
-  // True if nobody said where it is: it was computed of constants, sizes and keys alone, and goes to
-  // the device of whatever it meets (device_calls.h). Views and copies are as their origin is.
+  // True if its device was not chosen: it was computed of constants, sizes and keys alone, and goes
+  // to the device of whatever it meets (device_calls.h). Views and copies are as their origin is.
   bool is_unplaced() const { return is_unplaced_; }
   void set_unplaced(bool is_unplaced) { is_unplaced_ = is_unplaced; }
   Array unplaced(bool is_unplaced = true) && {

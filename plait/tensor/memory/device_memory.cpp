@@ -1,7 +1,5 @@
 #include "plait/tensor/memory/device_memory.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
@@ -88,7 +87,7 @@ void report_outstanding() noexcept {
     try {
       memory->synchronize();
     } catch (const Error& error) {
-      fmt::print(stderr, "plait: an error that nobody waited for: {}\n", error.what());
+      fmt::print(stderr, "plait: an error for which the host did not wait: {}\n", error.what());
     } catch (...) {  // the process ends: nothing can be done about the device
     }
   }

@@ -164,7 +164,7 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
 bool Trace::has_effects(const ir::Instruction& instruction) const {
   const ir::Primitive& primitive = instruction.primitive();
   const bool is_size = primitive.structure == ir::Structure::as_size;
-  if (is_size || ir::is_guard(instruction)) return false;  // what it finds is known
+  if (is_size || ir::is_guard(instruction)) return false;  // its outcome is known
   if (primitive.effects != nullptr && !primitive.effects(instruction).pure()) return true;
   return !std::ranges::all_of(instruction.callees(), [&](const ir::Callee& callee) {
     return program_->is_pure(callee.name);

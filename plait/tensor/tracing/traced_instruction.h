@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <span>
 
 #include "plait/ir/builder.h"
@@ -18,26 +17,23 @@ struct TracedInstruction {
   std::span<const Dim> size_arguments = {};
   std::span<const ir::Type> stated_types = {};
 
-  // Where its results will be, if an attribute says so.
-  std::optional<ir::ResultPlace> stated_place() const {
-    return primitive.result_place != nullptr ? primitive.result_place(attributes) : std::nullopt;
-  }
-  // Those of a function that moves what it computes may be elsewhere.
+  // Where its results will be. Those of a function that moves what it computes may be elsewhere.
   Device result_device() const {
-    const auto stated = stated_place();
-    return stated ? stated->device : device_of(operands);
+    return primitive.result_place != nullptr ? primitive.result_place(attributes).device
+                                             : device_of(operands);
   }
   bool knows_result_device() const {
-    if (stated_place()) return true;
+    if (primitive.result_place != nullptr) return true;
     return callees.empty() && std::ranges::all_of(operands, [](const Tensor& operand) {
-      return !operand.is_traced() || operand.traced().knows_device;
-    });
+             return !operand.is_traced() || operand.traced().knows_device;
+           });
   }
   bool gives_unplaced() const {
-    if (const auto stated = stated_place()) return stated->is_unplaced;
+    if (primitive.result_place != nullptr) return primitive.result_place(attributes).is_unplaced;
     return callees.empty() && std::ranges::all_of(operands, [](const Tensor& operand) {
-      return !operand || operand.is_unplaced() || (operand.is_array() && is_key(operand.dtype()));
-    });
+             return !operand || operand.is_unplaced() ||
+                    (operand.is_array() && is_key(operand.dtype()));
+           });
   }
 };
 

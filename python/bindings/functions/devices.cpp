@@ -62,9 +62,8 @@ void bind_devices(nb::module_& module) {
   });
   // Numbers stay unplaced.
   module.def("_on_default_device", [](const Tensor& x) {
-    return computed([&] {
-      return x.is_unplaced() ? on_default_device(x) : to_device(x, default_device());
-    });
+    return computed(
+        [&] { return x.is_unplaced() ? on_default_device(x) : to_device(x, default_device()); });
   });
   module.def("_indices_beside", [](const Tensor& x, const Tensor& indices) {
     return computed([&] { return indices_beside(x, indices); });

@@ -1,4 +1,4 @@
-"""What is computed of constants, sizes and keys alone goes to the device of whatever it meets."""
+"""Tensors that are computed of constants, sizes and keys alone go to the device of whatever they meet."""
 
 import os
 import subprocess
@@ -57,7 +57,7 @@ def doubled_there(y):
     return pl.cond(pl.sum(y * y) > 100, lambda y: y, lambda y: doubled_there(y * pl.tensor([2.0, 2.0], device=y.device)), y)
 
 
-# Of a matrix: run eagerly, jitted and traced.
+# Functions of a matrix, run eagerly, jitted and traced.
 MEETINGS = {
     "arange": lambda v: v * pl.arange(2),
     "a draw": lambda v: v + pl.random.normal(KEY, (2,)),
@@ -269,11 +269,11 @@ class Rule(unittest.TestCase):
 
 
 class Exit(unittest.TestCase):
-    def test_errors_that_nobody_waited_for(self):
+    def test_errors_without_a_wait(self):
         program = "import plait as pl\nx = pl.tensor([1.0, 2.0]).to('cuda')\ny = x[pl.tensor([5]).to('cuda')]\n"
         said = subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PLAIT_CUDA": "emulated"},
                               capture_output=True, text=True).stderr
-        self.assertRegex(said, r"nobody waited for: .*index 5 is out of range for axis 0 of f32\[2\]")
+        self.assertRegex(said, r"did not wait: .*index 5 is out of range for axis 0 of f32\[2\]")
 
 
 if __name__ == "__main__":

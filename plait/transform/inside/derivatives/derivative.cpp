@@ -51,7 +51,8 @@ Tensor times_partial(const Partial& partial, const RuleContext& context, const T
   return {};
 }
 
-// Where a rule makes its constants: where its operands, results and the derivatives given to it are.
+// Where a rule makes its constants: where its operands, results and the derivatives given to it
+// are.
 Device device_of_rule(const Application& applied, std::span<const Tensor> derivatives) {
   for (const std::span<const Tensor> tensors : {derivatives, applied.operands, applied.results}) {
     if (const Device device = device_of(tensors); !device.is_cpu()) return device;

@@ -42,8 +42,7 @@ bool moves_to_devices(const ir::Program& program) {
     for (const ir::Instruction instruction : function->instructions()) {
       const auto place_of = instruction.primitive().result_place;
       if (place_of == nullptr) continue;
-      const auto place = place_of(instruction.attributes());
-      if (place && !place->device.is_cpu()) return true;
+      if (!place_of(instruction.attributes()).device.is_cpu()) return true;
     }
   }
   return false;

@@ -23,10 +23,11 @@ std::vector<Parameters> parameters_of_values(const ir::Function& function) {
   for (const ir::Instruction instruction : function.instructions()) {
     Parameters all(words);
     const auto place_of = instruction.primitive().result_place;
-    const auto stated = place_of != nullptr ? place_of(instruction.attributes()) : std::nullopt;
-    if (stated && !stated->is_unplaced) add(all, function.parameter_count());
+    const bool is_placed = place_of != nullptr && !place_of(instruction.attributes()).is_unplaced;
+    if (is_placed) add(all, function.parameter_count());
     for (const ir::ValueId operand : instruction.operands()) {
-      for (size_t word = 0; word < words && !stated; ++word) all[word] |= of[operand][word];
+      for (size_t word = 0; word < words && place_of == nullptr; ++word)
+        all[word] |= of[operand][word];
     }
     for (size_t i = 0; i < instruction.result_count(); ++i) of[instruction.result(i)] = all;
   }
@@ -56,10 +57,8 @@ ResultPlaces::ResultPlaces(const ir::Program& program) {
 std::vector<bool> ResultPlaces::find(const JitArguments& arguments) const {
   std::vector<bool> of_sets;
   for (const std::vector<uint32_t>& set : sets_) {
-    of_sets.push_back(
-        std::ranges::all_of(set, [&](uint32_t i) {
-          return i < arguments.size() && is_unplaced(arguments[i]);
-        }));
+    of_sets.push_back(std::ranges::all_of(
+        set, [&](uint32_t i) { return i < arguments.size() && is_unplaced(arguments[i]); }));
   }
   std::vector<bool> are_unplaced;
   for (const size_t set : set_of_) are_unplaced.push_back(of_sets[set]);

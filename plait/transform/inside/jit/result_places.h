@@ -1,5 +1,5 @@
-// Results of a compiled program that are unplaced: those computed of unplaced arguments and constants
-// alone. The compiler's plans keep no account of it.
+// Results of a compiled program that are unplaced: those computed of unplaced arguments and
+// constants alone. The compiler's plans keep no account of it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class ResultPlaces {
   // The parameters that decide; the number after the last stands for what the program places
   // itself. No two sets are equal.
   std::vector<std::vector<uint32_t>> sets_;
-  std::vector<size_t> set_of_;               // of each result
+  std::vector<size_t> set_of_;  // one a result
 };
 
 }  // namespace plait

@@ -85,7 +85,7 @@ class OpenRecursion {
   const std::string name_;
   const uint64_t number_;
   std::vector<ir::Type> parameters_;
-  std::vector<Device> devices_;  // of the parameters; empty if they are not known
+  std::vector<Device> devices_;  // one a parameter; empty if they are not known
   std::vector<Tensor> captures_;
   std::optional<ir::Signature> signature_;  // once the results are known
   bool is_expected_ = false;
