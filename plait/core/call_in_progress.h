@@ -30,6 +30,8 @@ class CallInProgress {
   uintptr_t returns_to() const { return returns_to_; }  // return address of the outermost one
   // The message after "sum of f32[3]: ", without the operands if the message lists them all.
   std::string message_with_call(std::string message) const;
+  // Its tensors: "f32[3]", or with their places "f32[3] on cuda:0".
+  virtual std::vector<std::string> operands(bool with_places) const = 0;
   // Sets where its operands are: what it makes without operands of its own is made there too. False
   // if there is no tensor among its operands.
   virtual bool find_device(Device& device) const = 0;
@@ -40,8 +42,6 @@ class CallInProgress {
   }
 
  private:
-  virtual std::vector<std::string> operands() const = 0;
-
   std::string_view function_;
   const CallInProgress* outer_;
   uintptr_t returns_to_ = 0;

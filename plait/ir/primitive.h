@@ -55,6 +55,13 @@ enum class Structure : uint8_t {
   custom_jvp,
 };
 
+// A device that attributes name. Results there are unplaced (tensor/memory/array.h) if it is only
+// where they were made.
+struct ResultPlace {
+  Device device;
+  bool is_unplaced = false;
+};
+
 struct Count {
   uint32_t least = 0;
   uint32_t most = 0;
@@ -160,7 +167,7 @@ struct Primitive {
   // For a collective: the named axes along which it communicates. Its operands vary along them.
   AxisSet (*communicates)(const Attributes& attributes) = nullptr;
   // For an operation that moves its operand. Null: its results are where its operands are.
-  Device (*result_device)(const Attributes& attributes) = nullptr;
+  ResultPlace (*result_place)(const Attributes& attributes) = nullptr;
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 

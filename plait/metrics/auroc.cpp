@@ -148,7 +148,7 @@ BinnedAUROC BinnedAUROC::update(const Tensor& predictions, const Tensor& targets
                                 const Tensor& mask) const {
   const Call call("metrics::BinnedAUROC", predictions, targets);
   const Scores batch = scores_of(options, predictions, targets, mask);
-  const Tensor edges = tensor(thresholds, {static_cast<int64_t>(thresholds.size())});
+  const Tensor edges = constants(thresholds);
   const Dim bins = positives.shape(1), classes = positives.shape(0);
   const Shape flat{batch.scores.shape().element_count()};
   const Tensor bin = searchsorted(edges, reshape(batch.scores, flat), SearchSide::right);

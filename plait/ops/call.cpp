@@ -6,37 +6,43 @@
 
 namespace plait {
 
-void add_text(std::vector<std::string>& texts, const Tensor& tensor) {
-  // An empty tensor is an omitted argument.
-  if (tensor) texts.push_back(tensor.type().text());
+void ArgumentTexts::add(const Tensor& tensor) {
+  const bool is_omitted = !tensor;
+  if (is_omitted) return;
+  const bool is_donated = !tensor.is_traced() && tensor.is_array() && !tensor.array();
+  if (is_donated) return;
+  const std::string text = tensor.type().text();
+  texts.push_back(with_places ? text + " on " + text_of(tensor.device()) : text);
 }
 
-void add_text(std::vector<std::string>& texts, const Operand& operand) {
-  if (operand.is_tensor()) add_text(texts, operand.tensor());
+void ArgumentTexts::add(const Operand& operand) {
+  if (operand.is_tensor()) add(operand.tensor());
 }
 
-void add_text(std::vector<std::string>& texts, const Shape& shape) {
-  texts.push_back(shape.text());
+void ArgumentTexts::add(const Shape& shape) { texts.push_back(shape.text()); }
+
+void ArgumentTexts::add(std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) add(tensor);
 }
 
-void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors) {
-  for (const Tensor& tensor : tensors) add_text(texts, tensor);
-}
-
-void note_device(std::optional<Device>& device, const Tensor& tensor) {
-  if (!tensor || (device && !device->is_cpu())) return;
-  if (!tensor.is_array() || tensor.dtype() == DType::key) return;
+void ArgumentDevice::add(const Tensor& tensor) {
+  if (!tensor || !tensor.is_array() || tensor.dtype() == DType::key) return;
   if (!tensor.is_traced() && !tensor.array()) return;  // donated to the operation
   const Device here = tensor.device();
-  if (!here.is_cpu() || tensor.rank() > 0) device = here;
+  if (tensor.is_unplaced()) {
+    if (!device && !here.is_cpu()) device = here;
+  } else if (!is_placed || device->is_cpu()) {
+    device = here;
+    is_placed = true;
+  }
 }
 
-void note_device(std::optional<Device>& device, const Operand& operand) {
-  if (operand.is_tensor()) note_device(device, operand.tensor());
+void ArgumentDevice::add(const Operand& operand) {
+  if (operand.is_tensor()) add(operand.tensor());
 }
 
-void note_device(std::optional<Device>& device, std::span<const Tensor> tensors) {
-  for (const Tensor& tensor : tensors) note_device(device, tensor);
+void ArgumentDevice::add(std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) add(tensor);
 }
 
 void expect_number(std::string_view name, double value) {

@@ -18,19 +18,28 @@
 
 namespace plait {
 
-// Appends the description of an argument for error messages. A plain number adds nothing; the
-// message names it where it matters.
-void add_text(std::vector<std::string>& texts, const Tensor& tensor);
-void add_text(std::vector<std::string>& texts, const Operand& operand);
-void add_text(std::vector<std::string>& texts, const Shape& shape);
-void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors);
+// Describes arguments for error messages. A plain number adds nothing; the message names it where
+// it matters.
+struct ArgumentTexts {
+  bool with_places;
+  std::vector<std::string> texts = {};
 
-// Sets `device` if the argument is on another device than the CPU, or if none is known yet. Scalars
-// on the host meet any device.
-void note_device(std::optional<Device>& device, const Tensor& tensor);
-void note_device(std::optional<Device>& device, const Operand& operand);
-inline void note_device(std::optional<Device>&, const Shape&) {}
-void note_device(std::optional<Device>& device, std::span<const Tensor> tensors);
+  void add(const Tensor& tensor);
+  void add(const Operand& operand);
+  void add(const Shape& shape);
+  void add(std::span<const Tensor> tensors);
+};
+
+// Where arguments are, as device_of finds it.
+struct ArgumentDevice {
+  std::optional<Device> device = {};
+  bool is_placed = false;
+
+  void add(const Tensor& tensor);
+  void add(const Operand& operand);
+  void add(const Shape&) {}
+  void add(std::span<const Tensor> tensors);
+};
 
 template <class... Given>
 class Call final : public CallInProgress {
@@ -39,24 +48,28 @@ class Call final : public CallInProgress {
       : CallInProgress(function), given_(given...) {}
 
  private:
-  std::vector<std::string> operands() const override {
-    std::vector<std::string> texts;
-    std::apply([&](const Given&... each) { (add_text(texts, each), ...); }, given_);
-    return texts;
+  std::vector<std::string> operands(bool with_places) const override {
+    ArgumentTexts found{with_places};
+    std::apply([&](const Given&... each) { (found.add(each), ...); }, given_);
+    return std::move(found.texts);
   }
   bool find_device(Device& device) const override {
-    std::optional<Device> found;
-    std::apply([&](const Given&... each) { (note_device(found, each), ...); }, given_);
-    if (found) device = *found;
-    return found.has_value();
+    ArgumentDevice found;
+    std::apply([&](const Given&... each) { (found.add(each), ...); }, given_);
+    if (found.device) device = *found.device;
+    return found.device.has_value();
   }
 
   std::tuple<const Given&...> given_;
 };
 
-// A tensor that a function has made without others, on the default device. Traces make it on the
-// CPU, where their programs compute what has no operands.
-Tensor on_default_device(Tensor made);
+// A table that a function has computed of constants, which is unplaced.
+Tensor constants(std::span<const double> numbers);
+
+// A tensor that a function has made of constants, sizes and keys alone, on a device, where it stays
+// unplaced. Traces make it on the CPU, where their programs compute what has no operands.
+Tensor made_on(Device device, const Tensor& made);
+Tensor on_default_device(const Tensor& made);
 
 // Checks of attributes: ValueError if the value is NaN, and for the second one also if it is
 // negative.

@@ -148,10 +148,11 @@ class RecordedRun {
   std::vector<Array> operands_;  // also prevents that they are overwritten
 };
 
-// The results, if the operation belongs on another device than the CPU.
+// The results, if the operation belongs on another device than the CPU. Moves the operands to where
+// they meet.
 [[gnu::noinline]] std::optional<std::vector<Array>> run_elsewhere(
     const ir::Primitive& primitive, std::span<Array> operands, const ir::Attributes& attributes) {
-  const Device device = device_of_call(primitive, operands, default_device());
+  const Device device = meet(primitive, operands, default_device());
   if (device.is_cpu()) return std::nullopt;
   const InferredTypes::Types types = inferred_types.of(primitive, operands, attributes);
   std::vector<Array> results(types->size());
@@ -169,8 +170,10 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
   const bool takes_defaults = !given && primitive.attributes != nullptr;
   if (takes_defaults) defaults = ir::Attributes::defaults(primitive.attributes);
   const ir::Attributes& attributes = takes_defaults ? defaults : given;
+  const bool is_unplaced = gives_unplaced(primitive, operands, attributes);
   if (!is_host_call(operands)) [[unlikely]] {
     if (auto results = run_elsewhere(primitive, operands, attributes)) {
+      set_unplaced(*results, is_unplaced);
       return use(std::span<Array>(*results));
     }
   }
@@ -183,6 +186,7 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
     KernelCall call{primitive, operands, attributes, {&type, 1}, result};
     run_kernel(kernel, call);
     run.gave(result);
+    result[0].set_unplaced(is_unplaced);
     return use(std::span<Array>(result));
   }
   InferredTypes::Types types;
@@ -192,6 +196,7 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
   KernelCall call{primitive, operands, attributes, known, results};
   run_kernel(kernel, call);
   run.gave(results);
+  set_unplaced(results, is_unplaced);
   return use(std::span<Array>(results));
 }
 
@@ -213,6 +218,7 @@ class Rows {
   bool add(const Array& array, DType dtype) {
     if (first_ == nullptr) first_ = &array;
     if (array.dtype() != dtype || array.sizes() != first_->sizes()) return false;
+    are_unplaced_ = are_unplaced_ && array.is_unplaced();
     const bool repeats = repeats_one_element(array.layout());
     if (!repeats && !array.is_contiguous()) return false;
     data_[count_] = array.data();
@@ -230,6 +236,7 @@ class Rows {
   }
 
   const Array* first() const { return first_; }
+  bool are_unplaced() const { return are_unplaced_; }
   std::span<const int64_t> sizes() const { return std::span(sizes_).first(count_); }
   RowCall call(Array& result) const {
     return {.dtype = dtype_,
@@ -246,6 +253,7 @@ class Rows {
 
   DType dtype_;
   const Array* first_ = nullptr;
+  bool are_unplaced_ = true;
   size_t count_ = 0;
   std::array<const std::byte*, kMost> data_;
   std::array<int64_t, kMost> steps_, sizes_;  // in bytes
@@ -321,7 +329,7 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   }
   if (rows.first() == nullptr) return {};
   const DType given = elementwise_result(primitive.elementwise, dtype);
-  Array result = Array::empty(given, rows.first()->sizes());
+  Array result = Array::empty(given, rows.first()->sizes()).unplaced(rows.are_unplaced());
   const RowCall call = rows.call(result);
   if (!kernel.run_row(call, kernel.data)) return {};
   if (RowRecorder* notes = RowRecorder::current()) notes->add(kernel, call, rows.sizes(), result);

@@ -7,26 +7,10 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
-#include "plait/tensor/inside/memory/layout_extent.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait {
 namespace {
-
-// The first one that is not the CPU.
-Device device_of(std::span<const ir::Value> values) {
-  for (const ir::Value& value : values) {
-    const Array& array = TensorMachine::array_of(value);
-    if (array && !array.is_on_host()) return array.device();
-  }
-  return {};
-}
-
-// Numbers that repeat stay: kernels of devices take them from the host.
-Array moved(const Array& array, Device device) {
-  const bool stays = !array || is_key(array.dtype()) || repeats_one_element(array.layout());
-  return stays ? array : array.on(device);
-}
 
 // Data-dependent sizes of this instruction become -1.
 ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
@@ -71,38 +55,32 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   const ir::Primitive& primitive = call.instruction.primitive();
   std::vector<Array> operands;
   operands.reserve(call.operands.size());
-  const Device device = device_of(call.operands);
-  bool is_placeless = device.is_cpu();
   for (ir::Value& value : call.operands) {
-    const Held& held = value.as<Held>();
-    const bool moves = held.is_placeless && !device.is_cpu();
-    operands.push_back(moves ? moved(held.array, device) : held.array);
-    is_placeless = is_placeless && (held.is_placeless || is_key(held.array.dtype()));
+    operands.push_back(array_of(value));
     value = {};  // releases the value, so that its memory can be reused
   }
   std::vector<ArrayType> types;
   for (const ir::Type& type : call.instruction.result_types()) types.push_back(type_of(type, call));
   std::vector<Array> results(types.size());
   const ir::Attributes attributes = with_numbers(call);
+  const bool is_unplaced = gives_unplaced(primitive, operands, attributes);
   KernelCall kernel_call{primitive, operands, attributes, types, results};
-  if (!is_host_call(operands)) kernel_call.device = device_of_call(primitive, operands, Device());
+  if (!is_host_call(operands)) kernel_call.device = meet(primitive, operands, Device());
   // Kernels of devices keep it: their errors are thrown later.
   const bool keeps_line = detects_anomaly() || !kernel_call.device.is_cpu();
   const LocationScope place(keeps_line ? call.instruction.location() : Location());
   kernel_call.device.is_cpu() ? run_kernel(kernel_of(primitive), kernel_call)
                               : run_on_device(kernel_call);
   find_data_dependent_sizes(call, results);
-  for (size_t i = 0; i < results.size(); ++i) {
-    const bool stays = is_placeless && results[i].is_on_host();
-    call.results[i] = stays ? placeless(std::move(results[i])) : value_of(std::move(results[i]));
-  }
+  set_unplaced(results, is_unplaced);
+  for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
 }
 
-ir::Value TensorMachine::literal(const Literal& literal) { return placeless(Array::of(literal)); }
+ir::Value TensorMachine::literal(const Literal& literal) { return value_of(Array::of(literal)); }
 
 ir::Value TensorMachine::from_size(int64_t size, DType dtype) {
   ir::expect_holds(dtype, size);
-  return placeless(Array::filled(dtype, {}, Element::of_signed(size)));
+  return value_of(Array::filled(dtype, {}, Element::of_signed(size)));
 }
 
 ir::Value TensorMachine::from_boolean(bool truth) { return value_of(Array::of(truth)); }
@@ -121,21 +99,26 @@ ir::ArraySizes TensorMachine::sizes_of(const ir::Value& array) {
 }
 
 ir::Value TensorMachine::slice(const ir::Value& stacked, int64_t index) {
-  const Held& held = stacked.as<Held>();
-  return ir::Value::of(
-      Held{held.array.view(held.array.layout().picked(0, index)), held.is_placeless});
+  const Array& array = array_of(stacked);
+  return value_of(array.view(array.layout().picked(0, index)));
 }
 
 ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) {
+  std::vector<Array> parts;
+  parts.reserve(slices.size());
+  for (const ir::Value& slice : slices) parts.push_back(array_of(slice));
+  static const ir::Attributes none;
+  const ir::Primitive& scan = ir::primitive(ir::Structure::scan);
+  const bool is_unplaced = gives_unplaced(scan, parts, none);
+  const Device device = meet(scan, parts, Device());
   Sizes sizes(each.sizes);
   sizes.insert(0, static_cast<int64_t>(slices.size()));
-  Array stacked = Array::empty_on(device_of(slices), each.dtype, std::move(sizes));
-  for (size_t i = 0; i < slices.size(); ++i) {
+  Array stacked = Array::empty_on(device, each.dtype, std::move(sizes)).unplaced(is_unplaced);
+  for (size_t i = 0; i < parts.size(); ++i) {
     Array place = stacked.view(stacked.layout().picked(0, static_cast<int64_t>(i)));
-    copy_elements(array_of(slices[i]), place);
+    copy_elements(parts[i], place);
   }
-  const auto is_placeless = [](const ir::Value& slice) { return slice.as<Held>().is_placeless; };
-  return ir::Value::of(Held{std::move(stacked), std::ranges::all_of(slices, is_placeless)});
+  return value_of(std::move(stacked));
 }
 
 std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> values) {
@@ -159,6 +142,20 @@ std::vector<ir::Value> values_of(std::vector<Tensor> given) {
   return values;
 }
 
+namespace {
+
+// Results that no operand placed are where the arguments are.
+std::vector<Tensor> with_unplaced_on(Device device, std::vector<Tensor> results) {
+  if (device.is_cpu()) return results;
+  for (Tensor& result : results) {
+    if (!result.is_array() || !result.is_unplaced() || !result.device().is_cpu()) continue;
+    if (!is_key(result.dtype())) result = Tensor(result.array().on(device));
+  }
+  return results;
+}
+
+}  // namespace
+
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options) {
   return evaluate_donated(program, {arguments.begin(), arguments.end()}, options);
@@ -167,17 +164,21 @@ std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor>
 std::vector<Tensor> evaluate_donated(const ir::Program& program, std::vector<Tensor> arguments,
                                      const ir::EvaluatorOptions& options) {
   TensorMachine machine;
-  return tensors_of(
-      program, ir::evaluate_donated(program, machine, values_of(std::move(arguments)), options));
+  const Device device = device_of(arguments);
+  return with_unplaced_on(
+      device, tensors_of(program, ir::evaluate_donated(program, machine,
+                                                       values_of(std::move(arguments)), options)));
 }
 
 std::vector<Tensor> evaluate_donated(const ir::PreparedProgram& prepared,
                                      std::vector<Tensor> arguments,
                                      const ir::EvaluatorOptions& options) {
   TensorMachine machine;
-  return tensors_of(
-      prepared.program(),
-      ir::evaluate_donated(prepared, machine, values_of(std::move(arguments)), options));
+  const Device device = device_of(arguments);
+  return with_unplaced_on(
+      device, tensors_of(prepared.program(),
+                         ir::evaluate_donated(prepared, machine, values_of(std::move(arguments)),
+                                              options)));
 }
 
 }  // namespace plait

@@ -11,8 +11,8 @@ namespace plait {
 
 class TensorMachine : public ir::Machine {
  public:
-  static ir::Value value_of(Array array) { return ir::Value::of(Held{std::move(array)}); }
-  static const Array& array_of(const ir::Value& value) { return value.as<Held>().array; }
+  static ir::Value value_of(Array array) { return ir::Value::of(std::move(array)); }
+  static const Array& array_of(const ir::Value& value) { return value.as<Array>(); }
   static ir::Value value_of(const Tensor& tensor);
   static Tensor tensor_of(ir::Value value, const ir::Type& type);
 
@@ -25,15 +25,6 @@ class TensorMachine : public ir::Machine {
   ir::ArraySizes sizes_of(const ir::Value& array) override;
   ir::Value slice(const ir::Value& stacked, int64_t index) override;
   ir::Value stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) override;
-
- private:
-  struct Held {
-    Array array;
-    // Computed on the host of constants and keys alone: it goes to the device of whatever it meets,
-    // as the numbers do that a program is recorded without knowing the devices of its arguments.
-    bool is_placeless = false;
-  };
-  static ir::Value placeless(Array array) { return ir::Value::of(Held{std::move(array), true}); }
 };
 
 // Converts tensors to values, and results of a program back to tensors. An empty tensor is an empty

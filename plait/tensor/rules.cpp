@@ -26,7 +26,10 @@ RuleTable& rule_table() {
 
 }  // namespace
 
-OperandType::OperandType(const Tensor& tensor) : device_(tensor.device()) {
+OperandType::OperandType(const Tensor& tensor)
+    : knows_device_(!tensor.is_traced() || tensor.traced().knows_device),
+      is_unplaced_(tensor.is_unplaced()),
+      device_(tensor.device()) {
   if (tensor.is_traced() || !tensor.is_array()) {
     traced_ = tensor.type();
   } else {

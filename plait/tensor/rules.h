@@ -26,10 +26,14 @@ class OperandType {
   int64_t rank() const { return traced_ ? traced_.rank() : static_cast<int64_t>(sizes_.size()); }
   ir::Type type() const { return traced_ ? traced_ : ir::Type::array(dtype_, shape()); }
   Device device() const { return device_; }
+  bool knows_device() const { return knows_device_; }
+  bool is_unplaced() const { return is_unplaced_; }
   std::string text() const { return type().text(); }
 
  private:
   DType dtype_ = DType::f32;
+  bool knows_device_ = false;
+  bool is_unplaced_ = false;
   Device device_;
   Sizes sizes_;
   ir::Type traced_;  // replaces the others in a trace; for records too

@@ -77,11 +77,22 @@ Device Tensor::device() const {
   return node.record ? Device() : node.array.device();
 }
 
+bool Tensor::is_unplaced() const {
+  const Node& node = resolved();
+  if (node.traced) return node.traced->is_unplaced;
+  return !node.record && node.array.is_unplaced();
+}
+
 Device device_of(std::span<const Tensor> tensors) {
+  Device found;
+  bool is_placed = false;
   for (const Tensor& tensor : tensors) {
-    if (tensor && !tensor.device().is_cpu()) return tensor.device();
+    if (!tensor || !tensor.is_array() || tensor.dtype() == DType::key) continue;
+    if (is_placed && (tensor.is_unplaced() || !found.is_cpu())) continue;
+    if (!tensor.is_unplaced() || found.is_cpu()) found = tensor.device();
+    is_placed = is_placed || !tensor.is_unplaced();
   }
-  return {};
+  return found;
 }
 
 const ir::Value& Tensor::record() const {

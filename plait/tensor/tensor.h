@@ -55,10 +55,11 @@ struct TracedValue {
   // The concrete value in this run, if the trace computes it (Trace::execute_with); empty until it
   // is computed (Trace::actual).
   std::shared_ptr<Tensor> actual = nullptr;
-  uint32_t piece = 0;       // piece of its trace (Trace::cut)
-  bool is_followed = true;  // false if recorded under no_grad
-  Device device = {};       // where it will be, as far as the trace knows
-  bool is_placed = false;   // true if it is certain to be there
+  uint32_t piece = 0;         // piece of its trace (Trace::cut)
+  bool is_followed = true;    // false if recorded under no_grad
+  Device device = {};         // where it will be, as far as the trace knows
+  bool knows_device = false;  // true if it is certain to be there
+  bool is_unplaced = false;   // as Tensor::is_unplaced, as far as the trace knows
 };
 
 // A record, or the absence of one, outside of a trace.
@@ -106,6 +107,8 @@ class Tensor {
   // Where its elements are; the CPU for records. Within a trace that is not of jit, as far
   // as the operations say: the CPU for its arguments.
   Device device() const;
+  // True if its device was not chosen (Array::is_unplaced).
+  bool is_unplaced() const;
 
   // The array. For a traced tensor, its value in this run if the trace knows it; from then on the
   // host code that reads it is part of the record (Companion::on_read). Otherwise ValueError.
@@ -251,8 +254,9 @@ Tree without_tensors(Tree tree) {
   return tree;
 }
 
-// The first device other than the CPU on which there is one of these, if there is; empty tensors
-// are left out.
+// Where an operation on these computes: on the device of those that are placed; of several, the
+// first one that is not the CPU. Without them, of the unplaced ones. Empty tensors and keys are
+// left out.
 Device device_of(std::span<const Tensor> tensors);
 
 // Writes text().

@@ -25,7 +25,7 @@ class TestCall final : public CallInProgress {
     if (device_ != nullptr) device = *device_;
     return device_ != nullptr;
   }
-  std::vector<std::string> operands() const override { return given_; }
+  std::vector<std::string> operands(bool) const override { return given_; }
   std::vector<std::string> given_;
   const Device* device_;
 };

@@ -129,13 +129,78 @@ TEST_F(OnDevices, ViewsShareTheMemoryOfTheDevice) {
 
 TEST_F(OnDevices, OperandsOnDifferentDevicesAreRefused) {
   const Tensor x(numbers().on(kFirst)), y(numbers()), z(numbers().on(kSecond));
-  expect_contains(message_of<DeviceError>([&] { (void)(x + y); }),
-                  {"add: one operand is on cuda:0, another one, f32[2, 3], on cpu"});
+  expect_contains(
+      what_of<DeviceError>([&] { (void)(x + y); }),
+      {"add: the operands are on different devices: f32[2, 3] on cuda:0 and f32[2, 3] on cpu",
+       "move the f32[2, 3] on cpu there: x.to(\"cuda:0\")"});
   EXPECT_THROW((void)(z * x), DeviceError);
   EXPECT_EQ((x + Tensor(Array::of(1.f))).array().device(), kFirst);
   const Tensor one(Array::of<float>(std::vector{1.f}, {1, 1}));
-  EXPECT_EQ((x + one).text(), (y + one).text());
-  EXPECT_EQ((x + broadcast_to(one, Shape{2, 1})).array().device(), kFirst);
+  EXPECT_THROW((void)(x + one), DeviceError);
+  expect_contains(message_of<DeviceError>([&] {
+                    (void)(x + Tensor(Array::of<float>(std::vector<float>{1, 2, 3}, {3})));
+                  }),
+                  {"f32[2, 3] on cuda:0 and f32[3] on cpu"});
+}
+
+TEST_F(OnDevices, WhatIsMadeOfConstantsGoesToWhatItMeets) {
+  const Tensor x(numbers().on(kFirst)), there(numbers().on(kSecond));
+  const Tensor places = astype(iota(3), DType::f32) * 2 + ones({3});
+  EXPECT_TRUE(places.is_unplaced() && places[0].is_unplaced() && transpose(places).is_unplaced());
+  for (const Tensor& placed : {x, there}) {
+    const Tensor sum = placed + places;
+    EXPECT_EQ(sum.device(), placed.device());
+    EXPECT_FALSE(sum.is_unplaced());
+    EXPECT_EQ(sum.text(), (Tensor(numbers()) + places).text());
+  }
+  EXPECT_THROW((void)(x + to_device(places, Device())), DeviceError);
+  const Tensor draws = random::normal(random::key(1), Shape{2, 3});
+  EXPECT_EQ(where(greater(draws, 0.f), x, draws).device(), kFirst);
+}
+
+TEST_F(OnDevices, UnplacedTensorsMeetOnAGpu) {
+  const Tensor host = iota(3);
+  const Tensor there = [] {
+    const DeviceScope scope(kSecond);
+    return iota(3);
+  }();
+  EXPECT_EQ(there.device(), kSecond);
+  EXPECT_TRUE(there.is_unplaced());
+  const Tensor sum = host + there;
+  EXPECT_EQ(sum.device(), kSecond);
+  EXPECT_TRUE(sum.is_unplaced());
+  EXPECT_EQ((sum + to_device(sum, kFirst)).device(), kFirst);
+  EXPECT_EQ((sum + Tensor(Array::of<int64_t>(std::vector<int64_t>{1, 2, 3}, {3}))).device(),
+            Device());
+}
+
+TEST_F(OnDevices, ProgramsMoveWhatIsUnplaced) {
+  const auto weighted = [](const Tensor& x) { return x * astype(iota(3), DType::f32) + 1; };
+  const Tensor x(numbers().on(kSecond));
+  auto jitted = jit(weighted);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(jitted(x).device(), kSecond);
+    EXPECT_EQ(jitted(x).text(), weighted(Tensor(numbers())).text());
+  }
+  auto drawn = jit([](const Tensor& key, const Tensor& x) {
+    return std::pair(random::normal(key, Shape{3}), x + 1);
+  });
+  const auto [draws, placed] = drawn(random::key(1), Tensor(numbers()));
+  EXPECT_TRUE(draws.is_unplaced());
+  EXPECT_FALSE(placed.is_unplaced());
+}
+
+TEST_F(OnDevices, LengthsOfSequencesMayBeOnTheHost) {
+  const nn::LSTM lstm = nn::LSTM::init(random::key(1), 3, 4);
+  const Tensor x = random::normal(random::key(2), Shape{5, 2, 3});
+  const Tensor lengths(Array::of<int64_t>(std::vector<int64_t>{5, 3}, {2}));
+  const Tensor host = lstm(x, {}, {.lengths = lengths}).first;
+  const nn::LSTM there = to_device(lstm, kSecond);
+  for (const Tensor& each : {lengths, to_device(lengths, kSecond)}) {
+    const Tensor found = there(to_device(x, kSecond), {}, {.lengths = each}).first;
+    EXPECT_EQ(found.device(), kSecond);
+    EXPECT_EQ(found.text(), host.text());
+  }
 }
 
 TEST_F(OnDevices, GradientsAreWhereTheirArgumentsAre) {

@@ -22,10 +22,6 @@ void expect_above_0(std::string_view name, double value) {
   if (!(value > 0)) throw ValueError("{} is {}, expected a number above 0", name, value);
 }
 
-Tensor doubles(const std::vector<double>& numbers) {
-  return tensor(numbers, {static_cast<int64_t>(numbers.size())});
-}
-
 // base^(−2i / width)
 std::vector<double> inverse_frequencies(int64_t width, double base) {
   std::vector<double> made;
@@ -162,7 +158,7 @@ double RoPE::attention_factor() const {
 Tensor RoPE::frequencies(const std::optional<Tensor>& length) const {
   std::vector<double> made = inverse_frequencies(width, base);
   for (size_t i = 0; i < made.size(); ++i) made[i] = scaled_frequency(*this, i, made[i]);
-  if (scaling.rope_type != RopeType::dynamic || !length) return doubles(made);
+  if (scaling.rope_type != RopeType::dynamic || !length) return constants(made);
   const Tensor share = astype(*length, DType::f64) / scaling.original_max_position_embeddings;
   const Tensor growth =
       maximum(scaling.factor * share - (scaling.factor - 1), 1.);  // growth of the base
@@ -170,7 +166,7 @@ Tensor RoPE::frequencies(const std::optional<Tensor>& length) const {
   for (int64_t i = 0; i < width; i += 2) {
     exponents.push_back(-static_cast<double>(i) / static_cast<double>(width - 2));
   }
-  return doubles(made) * power(growth, doubles(exponents));
+  return constants(made) * power(growth, constants(exponents));
 }
 
 RopeTables RoPE::tables(const Tensor& positions, DType dtype) const {
@@ -220,7 +216,7 @@ Tensor ALiBi::operator()(Dim queries, std::optional<Dim> keys, const Operand& of
   const Call call("nn::ALiBi");
   const Tensor places = expand_dims(iota(queries), 1) + offset;
   const Tensor distance = absolute(places - iota(keys.value_or(queries)));
-  const Tensor by_head = reshape(astype(doubles(slopes()), dtype), {num_heads, 1, 1});
+  const Tensor by_head = reshape(astype(constants(slopes()), dtype), {num_heads, 1, 1});
   return by_head * astype(negative(distance), dtype);
 }
 
@@ -240,7 +236,7 @@ SinusoidalEmbedding SinusoidalEmbedding::init(int64_t embedding_dim,
 Tensor SinusoidalEmbedding::operator()(const Tensor& positions) const {
   const Call call("nn::SinusoidalEmbedding", positions);
   const Tensor angles = expand_dims(astype(positions, DType::f64), -1) *
-                        doubles(inverse_frequencies(embedding_dim, base));
+                        constants(inverse_frequencies(embedding_dim, base));
   return astype(joined(sin(angles), cos(angles), is_interleaved), dtype);
 }
 

@@ -13,6 +13,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
@@ -241,8 +242,9 @@ CellWeights weights_at(const RecurrentLayers& layers, const std::string& suffix)
 }
 
 // True where a step is a part of its sequence: [steps, batch, 1]. Empty if all are.
-std::optional<Tensor> steps_within(const Tensor& lengths, const Tensor& x) {
-  if (!lengths) return {};
+std::optional<Tensor> steps_within(const Tensor& given, const Tensor& x) {
+  if (!given) return {};
+  const Tensor lengths = indices_beside(x, given);
   if (x.rank() != 3 || lengths.rank() != 1 || !is_integer(lengths.dtype())) {
     throw ValueError("lengths is {}, expected one integer for each sequence of a batch",
                      lengths.type().text());

@@ -126,9 +126,7 @@ Tensor empty_like(const Tensor& x) {
 Tensor full_like(const Tensor& x, const Scalar& value) {
   const Call call("full_like", x);
   expect_fits(value, x.dtype());
-  Tensor one = scalar_tensor(value, x.dtype());
-  if (!x.device().is_cpu()) one = to_device(one, x.device());
-  return broadcast_to(one, x.shape());
+  return broadcast_to(made_on(x.device(), scalar_tensor(value, x.dtype())), x.shape());
 }
 Tensor zeros_like(const Tensor& x) {
   const Call call("zeros_like", x);

@@ -10,8 +10,8 @@
 
 namespace plait {
 
-// x on that device: x itself if it is there, else a copy. Gradients move back. Keys stay on the
-// host, from where every device draws.
+// x on that device, where it is placed: x itself if it was placed there, else a copy. Gradients
+// move back. Keys stay on the host, from where every device draws.
 Tensor to_device(const Tensor& x, Device device);
 
 // The tree with all its tensors on that device: a model, the state of an optimizer. A tensor at two
@@ -27,9 +27,14 @@ Tree to_device(Tree tree, Device device) {
   });
 }
 
+// Indices or lengths on the host, as lists and NumPy's arrays are, on the device of x; others as
+// they are.
+Tensor indices_beside(const Tensor& x, const Tensor& indices);
+
 struct ToDeviceAttributes {
   std::string device = "cpu";
   std::string from = "cpu";  // where the gradient goes
+  bool unplaced = false;     // the result is only made there
   static constexpr std::string_view kRequired[] = {"device"};
 };
 

@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/elementwise/special.h"
@@ -126,7 +127,8 @@ Tensor ctc_loss(const Tensor& log_probabilities, const Tensor& targets, const Te
   const Tensor logs = batched(numbers.of(log_probabilities), 1);
   const Shape batch{logs.shape(1)};
   const auto lengths_of = [&](std::string_view what, const Tensor& x) {
-    return broadcast_to_shape(what, astype(x, DType::i64), batch);
+    const Tensor beside = indices_beside(log_probabilities, x);
+    return broadcast_to_shape(what, astype(beside, DType::i64), batch);
   };
   const Tensor steps = lengths_of("input_lengths", input_lengths);
   const Tensor lengths = lengths_of("target_lengths", target_lengths);

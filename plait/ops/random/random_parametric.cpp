@@ -75,7 +75,7 @@ Tensor Parameter::as(std::string_view function, DType dtype) const {
     throw ValueError("{}: {} is {}, {}", function, name, number_of(given.scalar()), words_of(range))
         .at(Location::of_caller());
   }
-  return tensor.rank() > 0 ? given.as(dtype) : on_default_device(given.as(dtype));
+  return given.is_tensor() ? given.as(dtype) : on_default_device(given.as(dtype));
 }
 
 Drawing::Drawing(std::string_view function, const Tensor& key,

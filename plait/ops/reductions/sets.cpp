@@ -31,9 +31,7 @@ Tensor isin(const Operand& x, const Operand& test, bool invert) {
   const Call call("isin", x, test);
   const DType dtype = common_dtype(x, test);
   const Tensor wanted = x.as(dtype);
-  const bool is_array = test.is_tensor() && test.tensor().rank() > 0;
-  const Tensor among =
-      is_array ? flatten(test.as(dtype)) : on_default_device(flatten(test.as(dtype)));
+  const Tensor among = flatten(test.as(dtype));
   const auto answer = [&](const Tensor& found) { return invert ? ~found : found; };
   if (is_complex(dtype)) return answer(any(equal(expand_dims(wanted, -1), among), {-1}));
   const Tensor sorted = sort(among);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "plait/core/call_in_progress.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/core/log.h"
@@ -33,38 +34,62 @@ void count_host_call(const KernelCall& call) {
       call.primitive.name, text_of(call.device));
 }
 
-bool meets_any_device(const Array& operand) {
-  return operand.dtype() == DType::key ||
-         (operand.is_on_host() && repeats_one_element(operand.layout()));
+// "f32[3] on cuda:0"
+std::string text_of_place(const Array& array) {
+  return fmt::format("{}{} on {}", name_of(array.dtype()), text_of_sizes(array.sizes()),
+                     text_of(array.device()));
 }
 
-[[noreturn]] void refuse_mixture(const ir::Primitive& primitive, Device device,
+// An argument that the user gave to the function on that device, or else the operand, which may be
+// broadcast.
+std::string shown(const Array& operand) {
+  const CallInProgress* const call = CallInProgress::outermost();
+  const std::string end = " on " + text_of(operand.device());
+  for (const std::string& text : call ? call->operands(true) : std::vector<std::string>()) {
+    if (text.ends_with(end)) return text;
+  }
+  return text_of_place(operand);
+}
+
+[[noreturn]] void refuse_mixture(const ir::Primitive& primitive, const Array& first,
                                  const Array& other) {
-  const std::string there = text_of(other.device());
-  throw DeviceError("{}: one operand is on {}, another one, {}{}, on {}", primitive.name,
-                    text_of(device), name_of(other.dtype()), text_of_sizes(other.sizes()), there)
+  const Array& moving = first.is_on_host() ? first : other;
+  const Array& staying = first.is_on_host() ? other : first;
+  const std::string function =
+      CallInProgress::outermost() == nullptr ? fmt::format("{}: ", primitive.name) : "";
+  throw DeviceError("{}the operands are on different devices: {} and {}", function, shown(first),
+                    shown(other))
       .hint(
-          fmt::format("move one of them: x.to(\"{}\")", there == "cpu" ? text_of(device) : there));
+          fmt::format("move the {} there: x.to(\"{}\")", shown(moving), text_of(staying.device())));
+}
+
+bool takes_part(const Array& operand) { return operand && operand.dtype() != DType::key; }
+
+// The operand whose device decides; null if there is none.
+const Array* find_home(std::span<const Array> operands) {
+  const Array* home = nullptr;
+  for (const Array& operand : operands) {
+    if (!takes_part(operand)) continue;
+    if (!operand.is_unplaced()) return &operand;
+    if (home == nullptr || home->is_on_host()) home = &operand;
+  }
+  return home;
 }
 
 }  // namespace
 
-Device device_of_call(const ir::Primitive& primitive, std::span<const Array> operands,
-                      Device otherwise) {
-  const Array* first = nullptr;
-  bool has_arrays = false;
-  for (const Array& operand : operands) {
-    if (!operand || operand.dtype() == DType::key) continue;
-    has_arrays = true;
-    if (first == nullptr && !operand.is_on_host()) first = &operand;
+Device meet(const ir::Primitive& primitive, std::span<Array> operands, Device otherwise) {
+  const Array* const home = find_home(operands);
+  if (home == nullptr) return otherwise;
+  const Device device = home->device();
+  for (Array& operand : operands) {
+    if (!takes_part(operand) || operand.device() == device) continue;
+    if (!operand.is_unplaced()) refuse_mixture(primitive, *home, operand);
+    // Kernels of devices take a number that repeats from the host.
+    const bool stays = operand.is_on_host() && repeats_one_element(operand.layout());
+    if (!stays) operand = operand.on(device);
   }
-  if (!has_arrays) return otherwise;
-  if (first == nullptr) return {};
-  for (const Array& operand : operands) {
-    if (!operand || operand.device() == first->device() || meets_any_device(operand)) continue;
-    refuse_mixture(primitive, first->device(), operand);
-  }
-  return first->device();
+  return device;
 }
 
 namespace {

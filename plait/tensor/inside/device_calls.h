@@ -10,13 +10,28 @@
 
 namespace plait {
 
-// Where an operation computes: on the device of its operands. Scalars on the host, and arrays that
-// repeat one element there, meet any device; keys are always on the host. Without other operands:
-// `otherwise`. DeviceError if operands are on different devices.
-Device device_of_call(const ir::Primitive& primitive, std::span<const Array> operands,
-                      Device otherwise);
+// Where an operation computes: on the device of the operands that are placed, to which it moves the
+// unplaced ones. Without placed ones: on that of the first unplaced one that is not on the host,
+// else on the host. Keys are always on the host; without other operands: `otherwise`. DeviceError
+// if placed operands are on different devices.
+Device meet(const ir::Primitive& primitive, std::span<Array> operands, Device otherwise);
 
-// True if all operands are on the host, and not all are keys, so that device_of_call gives the CPU.
+// True if the results are unplaced: all operands are, or an attribute says so.
+inline bool gives_unplaced(const ir::Primitive& primitive, std::span<const Array> operands,
+                           const ir::Attributes& attributes) {
+  if (primitive.result_place != nullptr) [[unlikely]] {
+    return primitive.result_place(attributes).is_unplaced;
+  }
+  for (const Array& operand : operands) {
+    if (!operand.is_unplaced() && operand && operand.dtype() != DType::key) return false;
+  }
+  return true;
+}
+inline void set_unplaced(std::span<Array> results, bool is_unplaced) {
+  for (Array& result : results) result.set_unplaced(is_unplaced);
+}
+
+// True if all operands are on the host, and not all are keys, so that they meet on the CPU.
 inline bool is_host_call(std::span<const Array> operands) {
   bool has_arrays = false;
   for (const Array& operand : operands) {

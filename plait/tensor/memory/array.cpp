@@ -34,7 +34,7 @@ Array Array::empty_on(Device device, DType dtype, Sizes sizes) {
 }
 
 Array Array::filled(DType dtype, Sizes sizes, const Element& value) {
-  Array array = empty(dtype, std::move(sizes));
+  Array array = empty(dtype, std::move(sizes)).unplaced();
   if (array.element_count() == 0) return array;
   std::byte* first = array.writable_data();
   store_element(dtype, value, first);
@@ -48,7 +48,7 @@ Array Array::filled(DType dtype, Sizes sizes, const Element& value) {
 Array Array::filled_on(Device device, DType dtype, Sizes sizes, const Element& value) {
   if (device.is_cpu()) return filled(dtype, std::move(sizes), value);
   const Array one = filled(dtype, {}, value);
-  Array result = empty_on(device, dtype, sizes);
+  Array result = empty_on(device, dtype, sizes).unplaced();
   copy_elements(one.view(one.layout_.broadcast_to(sizes)), result);
   return result;
 }
@@ -59,9 +59,9 @@ Array Array::of(const Literal& literal) {
     Array one = empty(literal.dtype(), {});
     const auto element = literal.element_bytes(0);
     std::copy(element.begin(), element.end(), one.writable_data());
-    return one.view(one.layout_.broadcast_to(sizes)).copy();
+    return one.view(one.layout_.broadcast_to(sizes)).copy().unplaced();
   }
-  Array array = empty(literal.dtype(), sizes);
+  Array array = empty(literal.dtype(), sizes).unplaced();
   const auto bytes = literal.bytes();
   std::copy(bytes.begin(), bytes.end(), array.writable_data());
   return array;
@@ -90,7 +90,7 @@ Element Array::element() const {
 Array Array::contiguous() const { return is_contiguous() ? *this : copy(); }
 
 Array Array::copy() const {
-  Array result = empty_on(device(), dtype_, sizes());
+  Array result = empty_on(device(), dtype_, sizes()).unplaced(is_unplaced_);
   copy_elements(*this, result);
   return result;
 }
@@ -104,7 +104,7 @@ Array Array::on(Device device) const {
     repeated.offset = 0;
     return view(std::move(one)).on(device).view(std::move(repeated));
   }
-  Array result = empty_on(device, dtype_, sizes());
+  Array result = empty_on(device, dtype_, sizes()).unplaced(is_unplaced_);
   copy_elements(*this, result);
   return result;
 }
@@ -113,7 +113,7 @@ Array Array::converted(DType dtype) const {
   if (dtype == dtype_) return *this;
   if (!is_on_host()) return on_host().converted(dtype).on(device());
   const Array source = contiguous();
-  Array result = empty(dtype, sizes());
+  Array result = empty(dtype, sizes()).unplaced(is_unplaced_);
   const int64_t from = element_size(), to = size_of(dtype);
   const std::byte* in = source.data();
   std::byte* out = result.writable_data();

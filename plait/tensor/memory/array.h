@@ -26,6 +26,7 @@ class Array {
 
   static Array empty(DType dtype, Sizes sizes);  // not initialised
   static Array empty_on(Device device, DType dtype, Sizes sizes);
+  // Constants and single numbers are unplaced.
   static Array filled(DType dtype, Sizes sizes, const Element& value);
   static Array filled_on(Device device, DType dtype, Sizes sizes, const Element& value);
   static Array of(const Literal& literal);
@@ -49,6 +50,14 @@ class Array {
   const Buffer& buffer() const { return buffer_; }
   Device device() const { return buffer_.device(); }
   bool is_on_host() const { return buffer_.is_on_host(); }
+  // True if its device was not chosen: it was computed of constants, sizes and keys alone, and goes
+  // to the device of whatever it meets (device_calls.h). Views and copies are as their origin is.
+  bool is_unplaced() const { return is_unplaced_; }
+  void set_unplaced(bool is_unplaced) { is_unplaced_ = is_unplaced; }
+  Array unplaced(bool is_unplaced = true) && {
+    is_unplaced_ = is_unplaced;
+    return std::move(*this);
+  }
 
   // Address of the element with all indices 0. DeviceError unless it is in the memory of the host:
   // this is where host code gets at bytes.
@@ -77,7 +86,9 @@ class Array {
   }
   Element element() const;  // ValueError unless the array has one element
 
-  Array view(Layout layout) const { return Array(dtype_, std::move(layout), buffer_); }
+  Array view(Layout layout) const {
+    return Array(dtype_, std::move(layout), buffer_).unplaced(is_unplaced_);
+  }
   Array contiguous() const;       // itself, or a copy in row-major order
   Array copy() const;             // always new memory, on the same device
   Array on(Device device) const;  // itself if it is there; else a copy
@@ -92,6 +103,7 @@ class Array {
   void expect_count(size_t values) const;
 
   DType dtype_ = DType::f32;
+  bool is_unplaced_ = false;
   Layout layout_;
   Buffer buffer_;
 };
@@ -106,7 +118,8 @@ std::string text_of(const Array& array);
 
 template <class T>
 Array Array::of(std::span<const T> values, Sizes sizes) {
-  Array array = empty(kDTypeOf<T>, std::move(sizes));
+  const bool is_number = sizes.empty();
+  Array array = empty(kDTypeOf<T>, std::move(sizes)).unplaced(is_number);
   array.expect_count(values.size());
   std::copy(values.begin(), values.end(), array.writable_elements<T>().begin());
   return array;

@@ -2,8 +2,13 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
@@ -43,9 +48,18 @@ void register_kernels_of(Devices& devices, const DeviceKind& functions) {
   functions.register_kernels();
 }
 
+void report_at_exit() {
+  static const pid_t process = getpid();  // children leave the report to it
+  static const int registered = std::atexit([] {
+    if (getpid() == process) report_outstanding();
+  });
+  (void)registered;
+}
+
 DeviceMemory& open_device(Device device) {
   Devices& devices = cuda_devices();
   const std::lock_guard lock(devices.mutex);
+  report_at_exit();
   std::unique_ptr<DeviceMemory>& memory = devices.owned[device.index];
   if (memory == nullptr) {
     const DeviceKind& functions = functions_of_cuda();
@@ -64,6 +78,19 @@ DeviceMemory& device_memory(Device device) {
     throw ValueError("device_memory: the CPU has none; its memory is the host's");
   DeviceMemory* const open = cuda_devices().open[device.index].load(std::memory_order_acquire);
   return open != nullptr ? *open : open_device(device);
+}
+
+void report_outstanding() noexcept {
+  for (std::atomic<DeviceMemory*>& each : cuda_devices().open) {
+    DeviceMemory* const memory = each.load(std::memory_order_acquire);
+    if (memory == nullptr) continue;
+    try {
+      memory->synchronize();
+    } catch (const Error& error) {
+      fmt::print(stderr, "plait: an error for which the host did not wait: {}\n", error.what());
+    } catch (...) {  // the process ends: nothing can be done about the device
+    }
+  }
 }
 
 void register_devices(Device::Kind kind, const DeviceKind& functions) {

@@ -37,6 +37,11 @@ class DeviceMemory {
 // DeviceError if this machine or this build has no such device. Not for the CPU.
 DeviceMemory& device_memory(Device device);
 
+// Waits for all devices that were used. Prints the errors that their kernels noted meanwhile, such
+// as an IndexError, to stderr. Called when the process ends, by Python while it can still name
+// lines.
+void report_outstanding() noexcept;
+
 // Opens the devices of a kind when they are first used. `open` returns null if the machine has
 // fewer devices, and throws a DeviceError that says what is missing if it can use none.
 struct DeviceKind {

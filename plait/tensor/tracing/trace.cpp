@@ -100,7 +100,8 @@ Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor act
   if (actual) {
     sizes_.learn({&type, 1}, {&actual, 1});
     value.device = actual.device();
-    value.is_placed = true;
+    value.knows_device = true;
+    value.is_unplaced = actual.is_unplaced();
     value.actual = std::make_shared<Tensor>(std::move(actual));
     if (is_on_demand()) pending_.add(value.value, value.actual);
   }
@@ -137,10 +138,12 @@ std::vector<Tensor> Trace::tensors_of(const ir::Added& added, const TracedInstru
                       .piece = pending_.piece(),
                       .is_followed = !levels_.is_under_no_grad(),
                       .device = instruction.result_device(),
-                      .is_placed = companion_ != nullptr && instruction.knows_result_device()};
+                      .knows_device = companion_ != nullptr && instruction.knows_result_device(),
+                      .is_unplaced = instruction.gives_unplaced()};
     if (!actual.empty()) {
       value.device = actual[i].device();
-      value.is_placed = true;
+      value.knows_device = true;
+      value.is_unplaced = actual[i].is_unplaced();
       value.actual = std::make_shared<Tensor>(actual[i]);
     } else if (is_in_pieces() || is_on_demand()) {
       value.actual = pending_.add(added[i]);

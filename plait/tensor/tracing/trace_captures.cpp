@@ -26,7 +26,7 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
   if (a.is_traced() || b.is_traced() || !a.is_array() || !b.is_array()) return false;
   if (a.derivation() || b.derivation()) return false;
   const Array &x = a.array(), &y = b.array();
-  if (!x.is_on_host() || !y.is_on_host()) return false;
+  if (!x.is_on_host() || !y.is_on_host() || x.is_unplaced() != y.is_unplaced()) return false;
   return x.dtype() == y.dtype() && x.sizes() == y.sizes() && x.is_contiguous() &&
          y.is_contiguous() &&
          std::memcmp(x.data(), y.data(),

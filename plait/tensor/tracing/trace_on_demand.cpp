@@ -14,7 +14,8 @@ namespace plait {
 // Also if it may fail: then host code that follows must not run.
 bool Trace::has_effects(const ir::Instruction& instruction) const {
   const ir::Primitive& primitive = instruction.primitive();
-  if (ir::is_guard(instruction)) return false;  // its outcome is known
+  const bool is_size = primitive.structure == ir::Structure::as_size;
+  if (is_size || ir::is_guard(instruction)) return false;  // its outcome is known
   if (primitive.effects != nullptr && !primitive.effects(instruction).pure()) return true;
   return !std::ranges::all_of(instruction.callees(), [&](const ir::Callee& callee) {
     return program_->is_pure(callee.name);

@@ -160,12 +160,14 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
 Tensor Trace::given(const ir::Type& type, Tensor actual) {
   sizes_.learn({&type, 1}, {&actual, 1});
   const Device device = actual.device();
+  const bool is_unplaced = actual.is_unplaced();
   return Tensor(TracedValue{.scope = scope_,
                             .type = type,
                             .actual = std::make_shared<Tensor>(std::move(actual)),
                             .piece = PendingValues::kBeforeAll,
                             .device = device,
-                            .is_placed = true});
+                            .knows_device = true,
+                            .is_unplaced = is_unplaced});
 }
 
 std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) {

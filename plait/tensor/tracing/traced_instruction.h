@@ -19,13 +19,20 @@ struct TracedInstruction {
 
   // Where its results will be. Those of a function that moves what it computes may be elsewhere.
   Device result_device() const {
-    return primitive.result_device != nullptr ? primitive.result_device(attributes)
-                                              : device_of(operands);
+    return primitive.result_place != nullptr ? primitive.result_place(attributes).device
+                                             : device_of(operands);
   }
   bool knows_result_device() const {
-    if (primitive.result_device != nullptr) return true;
+    if (primitive.result_place != nullptr) return true;
     return callees.empty() && std::ranges::all_of(operands, [](const Tensor& operand) {
-             return !operand.is_traced() || operand.traced().is_placed;
+             return !operand.is_traced() || operand.traced().knows_device;
+           });
+  }
+  bool gives_unplaced() const {
+    if (primitive.result_place != nullptr) return primitive.result_place(attributes).is_unplaced;
+    return callees.empty() && std::ranges::all_of(operands, [](const Tensor& operand) {
+             return !operand || operand.is_unplaced() ||
+                    (operand.is_array() && is_key(operand.dtype()));
            });
   }
 };

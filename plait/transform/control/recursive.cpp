@@ -22,6 +22,7 @@ Tensors call_recursive(const std::shared_ptr<const RecursiveName>& function, con
   StagedFunction staged;
   {
     OpenRecursion open(key, function->name, types);
+    open.expect_devices_of(arguments);
     staged = open.stage([&](auto given) { return body(given, open.structure); });
     structure = std::move(open.structure);
   }

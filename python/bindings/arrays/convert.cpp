@@ -34,7 +34,9 @@ std::optional<Lent> Lent::at(std::byte* first, DType dtype, std::span<const int6
 }
 
 Tensor Lent::borrow(std::function<void()> release) const {
-  return Tensor(Array::borrow(dtype, layout, lowest, bytes, std::move(release)));
+  const bool is_number = layout.rank() == 0;
+  return Tensor(
+      Array::borrow(dtype, layout, lowest, bytes, std::move(release)).unplaced(is_number));
 }
 
 namespace {

@@ -32,7 +32,8 @@ struct Rest {
   Rest() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 
-// The device of a new tensor. If one is given, it is the default device while the arguments live.
+// The device of a new tensor. If one is given, it is the default device while the arguments live,
+// and the caller places the result there.
 struct Placement {
   std::optional<Device> device;
   std::unique_ptr<DeviceScope> scope;

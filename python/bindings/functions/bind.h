@@ -233,6 +233,14 @@ void settle_recorded(std::tuple<Argument<Arguments>...>& held) {
 
 // ---- Calls. All functions of a signature share a caller.
 
+// True if the last one is a device, where the result is placed.
+template <class... Arguments>
+inline constexpr bool kTakesPlacement = false;
+template <class First, class... Others>
+inline constexpr bool kTakesPlacement<First, Others...> =
+    std::is_same_v<std::tuple_element_t<sizeof...(Others), std::tuple<First, Others...>>,
+                   const Placement&>;
+
 template <class Result, class... Arguments>
 nb::object call(AnyFunction any, Given& given) {
   const auto function = reinterpret_cast<Result (*)(Arguments...)>(any);
@@ -247,9 +255,24 @@ nb::object call(AnyFunction any, Given& given) {
   if constexpr (std::is_void_v<Result>) {
     computed(run);
     return nb::none();
+  } else if constexpr (kTakesPlacement<Arguments...>) {
+    const Placement& place = std::get<sizeof...(Arguments) - 1>(held).value;
+    return to_python(computed([&] { return place.of(run()); }));
   } else {
     return to_python(computed(run));
   }
+}
+
+// The same, with a device as another argument, which the function does not take.
+template <class... Arguments>
+nb::object call_with_device(AnyFunction any, Given& given) {
+  const auto function = reinterpret_cast<Tensor (*)(Arguments...)>(any);
+  std::tuple<Argument<Arguments>...> held{Argument<Arguments>(given)...};
+  const Argument<const Placement&> place(given);
+  return to_python(computed([&] {
+    return place.value.of(
+        std::apply([&](const auto&... each) { return function(each.get()...); }, held));
+  }));
 }
 
 template <class T>
@@ -262,6 +285,22 @@ void add_options(Parameters& parameters) {
   }
 }
 
+template <bool with_device, class Result, class... Arguments>
+constexpr auto caller() {
+  if constexpr (with_device)
+    return &call_with_device<Arguments...>;
+  else
+    return &call<Result, Arguments...>;
+}
+
+template <bool with_device, class Result, class... Arguments>
+constexpr auto annotations_of() {
+  if constexpr (with_device)
+    return &annotations<Result, Arguments..., const Placement&>;
+  else
+    return &annotations<Result, Arguments...>;
+}
+
 // The index of the parameter that takes all further positional arguments.
 template <class... Arguments>
 std::optional<size_t> rest_among() {
@@ -271,8 +310,9 @@ std::optional<size_t> rest_among() {
   return found;
 }
 
-// If `takes` rejects the first argument, the next function of the same name is called.
-template <class Result, class... Arguments>
+// If `takes` rejects the first argument, the next function of the same name is called. With a
+// device, the result is placed there.
+template <bool with_device = false, class Result, class... Arguments>
 void add_one(nb::module_& module, const char* name, Result (*function)(Arguments...),
              const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr,
              bool is_shape_first = false) {
@@ -280,11 +320,12 @@ void add_one(nb::module_& module, const char* name, Result (*function)(Arguments
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table has other parameter names", name);
-  Overload overload{call<Result, Arguments...>,
+  if (with_device) parameters.emplace_back(nb::arg("device") = nb::none());
+  Overload overload{caller<with_device, Result, Arguments...>(),
                     reinterpret_cast<AnyFunction>(function),
                     name,
                     summary,
-                    annotations<Result, Arguments...>,
+                    annotations_of<with_device, Result, Arguments...>(),
                     std::move(parameters),
                     positional,
                     rest_among<Arguments...>(),

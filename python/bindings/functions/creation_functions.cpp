@@ -60,21 +60,21 @@ void expect_fits_into(O value, DType dtype) {
   const uint64_t number = x.array().on_host().element().integer;
   if (number > integer_limits(dtype).max) refuse_number(std::to_string(number), dtype);
 }
-Tensor full_of(const Shape& shape, O value, Into dtype, const Placement& place) {
+Tensor full_of(const Shape& shape, O value, Into dtype, const Placement&) {
   check_number("full", value);
   if (dtype) expect_fits_into(value, *dtype);
   const Tensor one = dtype ? value.as(*dtype) : tensor_from(value);
-  return broadcast_to(value.is_tensor() ? place.of(one) : on_default_device(one), shape);
+  return broadcast_to(value.is_tensor() ? one : on_default_device(one), shape);
 }
 template <Tensor (*make)(T)>
-Tensor made_like(T x, Into dtype, const Placement& place) {
-  return place.of(dtype ? make(astype(x, *dtype)) : make(x));
+Tensor made_like(T x, Into dtype, const Placement&) {
+  return dtype ? make(astype(x, *dtype)) : make(x);
 }
-Tensor full_like_of(T x, O value, Into dtype, const Placement& place) {
+Tensor full_like_of(T x, O value, Into dtype, const Placement&) {
   check_number("full_like", value);
   expect_fits_into(value, dtype.value_or(x.dtype()));
-  const Device device = place.device.value_or(x.device());
-  return broadcast_to(to_device(value.as(dtype.value_or(x.dtype())), device), x.shape());
+  const Tensor one = value.as(dtype.value_or(x.dtype()));
+  return broadcast_to(value.is_tensor() ? one : made_on(x.device(), one), x.shape());
 }
 Scalar scalar_at(const Tensor& x, int64_t place) {
   const Tensor one = reshape(slice(x, 0, {.start = place, .stop = place + 1}), {});
@@ -112,12 +112,11 @@ Tensor between(const Tensor& start, const Tensor& stop, int64_t count, bool has_
   const Tensor numbers = from + (to - from) / steps * counted;
   return astype(where(equal(counted, has_end ? steps : -1), to, numbers), dtype);
 }
-Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint,
-                   const Placement& place) {
+Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint, const Placement&) {
   if (first.is_tensor() || last.is_tensor()) {
     const DType common = common_dtype(first, last);
     const Tensor numbers = between(first.as(common), last.as(common), num, endpoint);
-    return place.of(dtype ? astype(numbers, *dtype) : numbers);
+    return dtype ? astype(numbers, *dtype) : numbers;
   }
   const Scalar &start = first.scalar(), &stop = last.scalar();
   const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;

@@ -2,12 +2,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include "plait/core/ambient.h"
 #include "plait/core/device.h"
 #include "plait/core/error.h"
 #include "plait/core/log.h"
 #include "plait/ops/arrays/to_device.h"
+#include "plait/ops/call.h"
 #include "plait/tensor/inside/device_calls.h"
 #include "plait/tensor/memory/device_memory.h"
 
@@ -53,10 +55,27 @@ void bind_devices(nb::module_& module) {
   module.def("_to_device", [](const Tensor& x, const std::string& name) {
     return computed([&] { return to_device(x, Device(name)); });
   });
+  module.def("_constants", [](const std::vector<double>& numbers) { return constants(numbers); });
+  module.def("_is_unplaced", [](const Tensor& x) { return x.is_unplaced(); });
+  module.def("_made_beside", [](const Tensor& x, const Tensor& made) {
+    return computed([&] { return made_on(x.device(), made); });
+  });
+  // Numbers stay unplaced.
+  module.def("_on_default_device", [](const Tensor& x) {
+    return computed(
+        [&] { return x.is_unplaced() ? on_default_device(x) : to_device(x, default_device()); });
+  });
+  module.def("_indices_beside", [](const Tensor& x, const Tensor& indices) {
+    return computed([&] { return indices_beside(x, indices); });
+  });
   module.def("_synchronize", [](const std::string& name) {
     const Device device(name);
     const nb::gil_scoped_release unlocked;
     if (!device.is_cpu()) device_memory(device).synchronize();
+  });
+  module.def("_report_outstanding", [] {
+    const nb::gil_scoped_release unlocked;
+    report_outstanding();
   });
   bind_host_calls(module);
   nb::class_<DeviceScope>(module, "_DeviceScope");

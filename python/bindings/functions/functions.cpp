@@ -168,9 +168,7 @@ Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
   return reshape(x, shape);
 }
 
-Tensor astype_of(T x, DType dtype, bool, const Placement& place) {
-  return place.of(astype(x, dtype));
-}
+Tensor astype_of(T x, DType dtype, bool, const Placement&) { return astype(x, dtype); }
 // It is not observable whether memory is shared.
 Tensor reshape_of(T x, const Shape& shape, std::optional<bool>) { return reshape(x, shape); }
 Tensor squeeze_of(T x, const std::optional<Axes>& axes) {

@@ -78,9 +78,9 @@ template <class Signature, class... Names>
 void add_drawn(nb::module_& m, std::initializer_list<Drawn<Signature>> functions,
                const Names&... names) {
   for (const auto& [name, with_key, without, summary] : functions) {
-    add_one(m, name, with_key, summary, {arg("key"), names...}, is_key_tensor);
-    add_one(m, name, without, "The same with the next key of the default stream.", {names...},
-            nullptr, kHasShapeFirst<Signature>);
+    add_one<true>(m, name, with_key, summary, {arg("key"), names...}, is_key_tensor);
+    add_one<true>(m, name, without, "The same with the next key of the default stream.", {names...},
+                  nullptr, kHasShapeFirst<Signature>);
   }
 }
 

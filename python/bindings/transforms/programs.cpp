@@ -36,7 +36,10 @@ PythonProgram record(const std::string& name, nb::handle function, nb::handle ty
   ArgumentCopies copies("a function that is traced");
   for (size_t i = 0; i < nb::len(types); ++i) {
     const std::string label = utf8_of(labels[nb::int_(i)]);
-    arguments.append(copies.add(trace.parameter(type_from(types[nb::int_(i)]), label)));
+    const nb::handle given = types[nb::int_(i)];
+    const bool is_tensor = nb::isinstance<Tensor>(given);
+    const Device device = is_tensor ? nb::cast<Tensor>(given).device() : Device();
+    arguments.append(copies.add(trace.parameter(type_from(given), label, {}, device)));
   }
   const nb::object results = function(arguments);
   RecordedFunction recorded = trace.finish(tensors_from(results));

@@ -17,12 +17,6 @@
 namespace plait {
 namespace {
 
-// Indices of the host, as lists and NumPy's arrays are, meet x on any device.
-Tensor index_beside(const Tensor& x, const Tensor& index) {
-  const Device device = x.device();
-  return device.is_cpu() || !index.device().is_cpu() ? index : to_device(index, device);
-}
-
 bool is_mask(const Index& index) {
   const auto* tensor = std::get_if<Tensor>(&index.choice());
   return std::holds_alternative<bool>(index.choice()) ||
@@ -205,7 +199,7 @@ class Planner {
     plan_.ranges.push_back({0, size, 1});
     plan_.places.axes.push_back(static_cast<int64_t>(plan_.view.rank()));
     plan_.view.append(size);
-    plan_.indices.push_back(index_beside(x_, integers));
+    plan_.indices.push_back(indices_beside(x_, integers));
   }
 
   void note_tensor() {
@@ -287,7 +281,7 @@ std::optional<LoneMask> find_lone_mask(const Tensor& x, std::span<const Index> i
     const auto* slice = std::get_if<SymbolicSlice>(&index.choice());
     if (tensor != nullptr) {
       if (found || !is_boolean(tensor->dtype()) || tensor->rank() == 0) return std::nullopt;
-      found = LoneMask{index_beside(x, *tensor), axis};
+      found = LoneMask{indices_beside(x, *tensor), axis};
     } else if (slice != nullptr) {
       const Dim size = x.shape(static_cast<int64_t>(axis));
       if (!range_of(*slice, size).is_whole(size)) return std::nullopt;

@@ -5,7 +5,6 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/inside/derivatives/linear_function.h"
 #include "plait/transform/inside/derivatives/tangents.h"
@@ -52,27 +51,13 @@ Tensor times_partial(const Partial& partial, const RuleContext& context, const T
   return {};
 }
 
-// Where a rule computes: where its operands, results and the derivatives given to it are.
+// Where a rule makes its constants: where its operands, results and the derivatives given to it
+// are.
 Device device_of_rule(const Application& applied, std::span<const Tensor> derivatives) {
   for (const std::span<const Tensor> tensors : {derivatives, applied.operands, applied.results}) {
     if (const Device device = device_of(tensors); !device.is_cpu()) return device;
   }
   return {};
-}
-
-// An operand on the host that repeats one number met the others on their device. A rule may compute
-// with it alone, so it joins them there; scalars need not.
-Application with_operands_on(Device device, const Application& applied,
-                             std::vector<Tensor>& moved) {
-  if (device.is_cpu()) return applied;
-  for (const Tensor& operand : applied.operands) {
-    const bool joins = operand && operand.is_array() && operand.device().is_cpu() &&
-                       operand.dtype() != DType::key && operand.rank() > 0 &&
-                       applied.primitive.result_device == nullptr;
-    moved.push_back(joins ? to_device(operand, device) : operand);
-  }
-  return {applied.primitive, applied.attributes,    moved,
-          applied.results,   applied.operand_types, applied.result_types};
 }
 
 // JVP of a primitive that is linear in its operands, jointly or in each with the others fixed:
@@ -140,12 +125,9 @@ bool is_differentiable(const ir::Primitive& primitive, const std::vector<bool>& 
   return false;
 }
 
-std::vector<Tensor> push_forward(const Application& given, std::span<const Tensor> tangents) {
-  const Rules& rules = rules_of(given.primitive);
-  const Device device = device_of_rule(given, tangents);
-  const DeviceScope there(device);
-  std::vector<Tensor> moved;
-  const Application applied = with_operands_on(device, given, moved);
+std::vector<Tensor> push_forward(const Application& applied, std::span<const Tensor> tangents) {
+  const Rules& rules = rules_of(applied.primitive);
+  const DeviceScope there(device_of_rule(applied, tangents));
   const RuleContext context = context_of(applied);
   if (!rules.partials.empty()) {
     Tensor total;
@@ -165,13 +147,10 @@ std::vector<Tensor> push_forward(const Application& given, std::span<const Tenso
   return rules.tangents.of(context, tangents);
 }
 
-std::vector<Tensor> pull_back(const Application& given, std::span<const Tensor> cotangents,
+std::vector<Tensor> pull_back(const Application& applied, std::span<const Tensor> cotangents,
                               const std::vector<bool>& wanted) {
-  const Rules& rules = rules_of(given.primitive);
-  const Device device = device_of_rule(given, cotangents);
-  const DeviceScope there(device);
-  std::vector<Tensor> moved;
-  const Application applied = with_operands_on(device, given, moved);
+  const Rules& rules = rules_of(applied.primitive);
+  const DeviceScope there(device_of_rule(applied, cotangents));
   const RuleContext context = context_of(applied);
   std::vector<Tensor> pulled(wanted.size());
   std::vector<bool> by_tangents(wanted.size(), false);

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/to_device.h"
+#include "plait/ops/call.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derivative.h"
@@ -113,13 +114,18 @@ void forget(Node& node) {
       .hint("pass `keep` (retain_graph) the first time");
 }
 
+// Where the value is. That of an unplaced value stays where it was computed.
+Tensor at_home(const Tensor& cotangent, const OperandType& value) {
+  if (!value.knows_device() || cotangent.device() == value.device()) return cotangent;
+  if (!value.is_unplaced()) return to_device(cotangent, value.device());
+  return cotangent.is_unplaced() ? made_on(value.device(), cotangent) : cotangent;
+}
+
 }  // namespace
 
 void Sweep::add(const Origin& origin, Tensor cotangent) {
   if (!cotangent || !follows(origin)) return;
-  // One that repeats a number may have been made on the host.
-  const Device home = origin.node->result_types[origin.result].device();
-  if (cotangent.device() != home) cotangent = to_device(cotangent, home);
+  cotangent = at_home(cotangent, origin.node->result_types[origin.result]);
   const auto [place, is_new] = cotangents_.try_emplace(origin.node.get());
   std::vector<Tensor>& of_results = place->second;
   if (is_new) {

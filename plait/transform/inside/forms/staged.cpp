@@ -109,7 +109,11 @@ ir::Callee record_callee(Trace& outer, const NewCallee& callee, std::span<const 
     for (const Tensor& operand : operands) trace.declare_sizes(operand.type());
   }
   std::vector<Tensor> arguments;
-  for (const ir::Type& type : callee.parameters) arguments.push_back(trace.parameter(type));
+  const bool are_passed = operands.size() == callee.parameters.size();
+  for (size_t i = 0; i < callee.parameters.size(); ++i) {
+    const Device device = are_passed ? operands[i].device() : Device();
+    arguments.push_back(trace.parameter(callee.parameters[i], {}, {}, device));
+  }
   const std::vector<Tensor> results = callee.function(arguments);
   const RecordedFunction recorded = callee.gives_sizes
                                         ? trace.finish(results, sizes_given(trace, callee, results))

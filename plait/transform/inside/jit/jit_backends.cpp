@@ -10,6 +10,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/transform/inside/jit/result_places.h"
 #include "plait/transform/programs.h"
 
 namespace plait {
@@ -39,9 +40,9 @@ bool uses_devices(const JitArguments& arguments) {
 bool moves_to_devices(const ir::Program& program) {
   for (const auto& function : program.functions()) {
     for (const ir::Instruction instruction : function->instructions()) {
-      const auto device_of_result = instruction.primitive().result_device;
-      if (device_of_result == nullptr) continue;
-      if (!device_of_result(instruction.attributes()).is_cpu()) return true;
+      const auto place_of = instruction.primitive().result_place;
+      if (place_of == nullptr) continue;
+      if (!place_of(instruction.attributes()).device.is_cpu()) return true;
     }
   }
   return false;
@@ -58,9 +59,14 @@ JitBackend with_evaluator(JitBackend backend) {
                                         const JitOptions& options) -> JitExecutable {
     if (moves_to_devices(program)) return evaluated(program, options);
     const auto step_by_step = std::make_shared<StepByStep>();
-    return [whole = backend(program, options), step_by_step, program,
-            options](const JitArguments& arguments) {
-      if (!detects_anomaly() && !uses_devices(arguments)) return whole(arguments);
+    return [whole = backend(program, options), places = ResultPlaces(program), step_by_step,
+            program, options](const JitArguments& arguments) {
+      if (!detects_anomaly() && !uses_devices(arguments)) {
+        const std::vector<bool> are_unplaced = places.find(arguments);
+        std::vector<Tensor> results = whole(arguments);
+        ResultPlaces::set(results, are_unplaced);
+        return results;
+      }
       std::call_once(step_by_step->once, [&] { step_by_step->run = evaluated(program, options); });
       return step_by_step->run(arguments);
     };

@@ -24,6 +24,7 @@ bool is_kind(const LeafKind& kind, const Tensor* leaf) {
   if (!leaf->is_array()) return kind.record == leaf->type();
   const Array& array = leaf->array();
   return array.dtype() == kind.dtype && array.device() == kind.device &&
+         (!kind.is_unplaced || *kind.is_unplaced == array.is_unplaced()) &&
          array.sizes().size() == kind.rank && !kind.record.is_record();
 }
 
@@ -95,6 +96,16 @@ void make_dynamic(const JitOptions& options, Entry& entry, const Call& call) {
   }
 }
 
+void forget_places_on_one_device(std::vector<LeafKind>& kinds) {
+  std::optional<Device> one;
+  for (const LeafKind& kind : kinds) {
+    if (!kind.is_unplaced || is_key(kind.dtype)) continue;
+    if (one && kind.device != *one) return;
+    one = kind.device;
+  }
+  for (LeafKind& kind : kinds) kind.is_unplaced.reset();
+}
+
 }  // namespace
 
 std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
@@ -117,11 +128,15 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
     }
     const Array& array = leaf.array();
     const size_t rank = array.sizes().size();
-    entry.kinds.push_back({.dtype = array.dtype(), .device = array.device(), .rank = rank});
+    entry.kinds.push_back({.dtype = array.dtype(),
+                           .device = array.device(),
+                           .is_unplaced = array.is_unplaced(),
+                           .rank = rank});
     for (size_t axis = 0; axis < rank; ++axis) {
       entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", path, axis)));
     }
   }
+  forget_places_on_one_device(entry.kinds);
   entry.seen.emplace_back(sizes.begin(), sizes.end());
   entry.is_dynamic.resize(sizes.size());
   entry.keeps_numbers = options.repeatable;
@@ -150,6 +165,11 @@ std::string explain_difference(const Entry& earlier, const Call& call) {
   if (leaf && leaf.device() != kinds[place].device) {
     return fmt::format("{} is on {}, was on {} before", earlier.paths[place],
                        text_of(leaf.device()), text_of(kinds[place].device));
+  }
+  const std::optional<bool> was_unplaced = leaf ? kinds[place].is_unplaced : std::nullopt;
+  if (was_unplaced && *was_unplaced != leaf.is_unplaced()) {
+    return fmt::format("{} is {} now", earlier.paths[place],
+                       *was_unplaced ? "placed on its device" : "unplaced");
   }
   return fmt::format("{} is {}", earlier.paths[place],
                      leaf ? leaf.type().text() : "an empty tensor");

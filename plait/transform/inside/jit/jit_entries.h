@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,6 +72,8 @@ struct Variant {
 struct LeafKind {
   DType dtype = DType::boolean;
   Device device = {};
+  // Unplaced or not: this decides where results are only if the leaves are on several devices.
+  std::optional<bool> is_unplaced = {};
   size_t rank = 0;
   ir::Type record = {};   // if it is not an array
   bool is_empty = false;  // an empty tensor, which the record has no parameter for

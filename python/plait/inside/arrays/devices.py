@@ -1,5 +1,6 @@
 """Devices on which tensors are stored and computed."""
 
+import atexit
 import functools
 import threading
 
@@ -103,13 +104,16 @@ def is_name_of_device(text):
 
 
 def moved(tensor, name):
-    """The tensor on the device of that full name: itself if it is there."""
-    return tensor if _core._device_of(tensor) == name and not tensor.is_traced else _core._to_device(tensor, name)
+    """The tensor on the device of that full name: itself if it was placed there."""
+    is_there = _core._device_of(tensor) == name and not tensor.is_traced and not _core._is_unplaced(tensor)
+    return tensor if is_there else _core._to_device(tensor, name)
 
 
 def placed(tensor, given):
     """A tensor of the host on the given device, or on the default device for None."""
-    return moved(tensor, _core._default_device() if given is None else _core._device_name(given))
+    if given is not None:
+        return moved(tensor, _core._device_name(given))
+    return tensor if _core._device_of(tensor) == _core._default_device() else _core._on_default_device(tensor)
 
 
 def synchronize(device=None):
@@ -118,6 +122,9 @@ def synchronize(device=None):
     >>> plait.synchronize("cpu")
     """
     _core._synchronize(_core._default_device() if device is None else _core._device_name(device))
+
+
+atexit.register(_core._report_outstanding)
 
 
 def host_calls():

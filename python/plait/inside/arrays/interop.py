@@ -63,15 +63,15 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         made = _cast(obj if isinstance(obj, Tensor) else _core.stack([asarray(each, dtype) for each in obj]), dtype, copy)
         made = made if device is None else placed(made, device)
     else:
-        made = placed(unplaced(obj, dtype, copy), device)
+        made = placed(of_host(obj, dtype, copy), device)
     return own(made) if copy and made is obj else made
 
 
-def unplaced(obj, dtype=None, copy=None):
+def of_host(obj, dtype=None, copy=None):
     """A tensor from what holds no tensor: where the array is, else on the host."""
     if type(obj) is _core.Dim:
         is_size = dtype is None or _core.DType(dtype) == _core.i64
-        return _core.add(obj, _core.zeros((), dtype=_core.i64, device="cpu")) if is_size else unplaced(int(obj), dtype, copy)
+        return _core.add(obj, _core.zeros((), dtype=_core.i64)) if is_size else of_host(int(obj), dtype, copy)
     if isinstance(obj, Item):
         return _cast(obj._constant(dtype or obj._default_dtype), dtype, copy)
     if type(obj) in (bool, int, float, complex) or _is_list(obj):

@@ -321,17 +321,17 @@ def isreal(self):
 
 def new_zeros(self, *shape, dtype=None):
     """Zeros on the same device, by default of the same dtype."""
-    return _core.zeros(*shape, dtype=dtype or self.dtype, device=self.device)
+    return _core._made_beside(self, _core.zeros(*shape, dtype=dtype or self.dtype))
 
 
 def new_ones(self, *shape, dtype=None):
     """Ones on the same device, by default of the same dtype."""
-    return _core.ones(*shape, dtype=dtype or self.dtype, device=self.device)
+    return _core._made_beside(self, _core.ones(*shape, dtype=dtype or self.dtype))
 
 
 def new_full(self, shape, fill_value, dtype=None):
     """A tensor on the same device, filled with the value, by default of the same dtype."""
-    return _core.full(shape, fill_value, dtype or self.dtype, device=self.device)
+    return _core._made_beside(self, _core.full(shape, fill_value, dtype or self.dtype))
 
 
 for _method in (astype, type_as, to, cpu, cuda, is_floating_point, is_complex, dim, numel, element_size, clone, tolist, transpose, t, view, view_as,

@@ -5,7 +5,7 @@ import dataclasses
 
 from plait import _core, errors
 from plait.inside.arrays.devices import placed
-from plait.inside.arrays.interop import asarray, unplaced
+from plait.inside.arrays.interop import asarray, of_host
 from plait.inside.help.names import in_words
 from plait.inside.later import Later
 from plait.inside.trees.moving import is_array, like_mapping, with_tensors
@@ -46,7 +46,7 @@ def _collated(samples, path):
     if type(first) is np.ndarray and all(type(each) is np.ndarray and each.dtype == first.dtype and each.shape == first.shape for each in samples):
         return asarray(np.stack(samples))
     if is_array(first):
-        made = _core._data.stack([each if isinstance(each, _core.Tensor) else unplaced(each) for each in samples])
+        made = _core._data.stack([each if isinstance(each, _core.Tensor) else of_host(each) for each in samples])
         return made if isinstance(first, _core.Tensor) or made.is_cuda else placed(made, None)
     where = f"{path.removeprefix('.')} of the samples" if path else "a sample"
     raise errors.TypeError.with_hint(f"default_collate: {where} is {in_words(first)}, expected tensors, arrays, numbers, strings, or lists and dicts of "

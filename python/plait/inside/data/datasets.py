@@ -6,7 +6,7 @@ import itertools
 
 from plait import _core, errors
 from plait.inside.arrays.devices import placed
-from plait.inside.arrays.interop import unplaced
+from plait.inside.arrays.interop import of_host
 from plait.inside.data.keyed import call_with_key, sample_of, takes_key
 from plait.inside.files.file_arguments import path_of
 from plait.inside.help.names import in_words
@@ -72,7 +72,7 @@ class TensorDataset(Dataset):
         if len(tensors) == 1 and isinstance(tensors[0], collections.abc.Mapping):
             self._names, tensors = tuple(tensors[0]), tuple(tensors[0].values())
         self._have_place = [isinstance(each, _core.Tensor) for each in tensors]
-        self.tensors = tuple(each if has_place else unplaced(each) for each, has_place in zip(tensors, self._have_place))
+        self.tensors = tuple(each if has_place else of_host(each) for each, has_place in zip(tensors, self._have_place))
         if not tensors:
             raise errors.TypeError("TensorDataset: expected one tensor or more")
         for each in self.tensors:

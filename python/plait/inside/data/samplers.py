@@ -4,7 +4,7 @@ import collections.abc
 import zlib
 
 from plait import _core, errors
-from plait.inside.arrays.interop import unplaced
+from plait.inside.arrays.interop import of_host
 from plait.inside.data.datasets import length_of
 from plait.inside.data.streams import set_epoch
 from plait.inside.help.names import in_words
@@ -228,7 +228,7 @@ def numbers_in(name, what, given, dtype):
     is_right = array.ndim == 1 and (array.size == 0 or array.dtype.kind in ("iu" if dtype == "int64" else "iuf"))
     if not is_right:
         raise errors.TypeError(message)
-    return unplaced(np.ascontiguousarray(array, dtype))
+    return of_host(np.ascontiguousarray(array, dtype))
 
 
 # ---- The order of an epoch, as a loader reads it.

@@ -257,7 +257,7 @@ class Attention(Module):
         """
         shape = (*((batch,) if not isinstance(batch, (tuple, list)) else batch), self.kv_heads, length, self.head_dim)
         dtype = self.out.weight.dtype if dtype is None else dtype
-        return KeyValueCache(*(_core.zeros(shape, dtype=dtype, device=self.out.weight.device) for _ in range(2)))
+        return KeyValueCache(*(_core._made_beside(self.out.weight, _core.zeros(shape, dtype=dtype)) for _ in range(2)))
 
     def __call__(self, x, attn_mask=None, *, context=None, cache=None, positions=None, key=None):
         """The output for x [..., length, dim]. attn_mask is of booleans, true where attention is, or is added to the scores; context is what is

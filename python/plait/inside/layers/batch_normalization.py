@@ -34,7 +34,7 @@ class _WithStatistics(Module):
 
     def _only_scaled(self, input):
         """The values of an empty input, which has no statistics; the gradients of the weights are 0."""
-        mean, var = (make(self.num_features, dtype=input.dtype, device=input.device) for make in (_core.zeros, _core.ones))
+        mean, var = (make(self.num_features, dtype=input.dtype) for make in (_core.zeros, _core.ones))
         return _core.batch_norm(input, running_mean=mean, running_var=var, training=False, **self._affine).values
 
     def _blend(self, mean, var, momentum):

@@ -134,7 +134,7 @@ class MoE(Module):
         count = self.num_experts * capacity
         slots = _core.where(place < capacity, experts * capacity + place, count)  # the last one is for those that have none
         rows = _core.take(tokens, _core.iota(experts.shape[0]) // self.top_k, axis=0)
-        rows = _core.zeros((count + 1, rows.shape[1]), dtype=rows.dtype, device=rows.device).at[slots].set(rows)[:count]
+        rows = _core._made_beside(rows, _core.zeros((count + 1, rows.shape[1]), dtype=rows.dtype)).at[slots].set(rows)[:count]
         outputs = self._network(_core.reshape(rows, (self.num_experts, capacity, -1)), _core.matmul)
         outputs = _core.reshape(outputs, (count, -1))
         return _core.take(_core.pad_zeros(outputs, 0, 0, 1), slots, axis=0)

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from plait import _core, errors
-from plait.inside.arrays.interop import asarray, tensor
+from plait.inside.arrays.interop import asarray
 from plait.inside.layers.checks import positive, whole
 from plait.inside.trees.module import Module
 
@@ -155,12 +155,12 @@ class RoPE(Module):
         >>> plait.nn.RoPE(4).frequencies()
         [1.   0.01] : f64[2]
         """
-        plain = tensor(_SCALINGS[self.rope_type][0](self)[0].tolist(), dtype=_core.f64)
+        plain = _core._constants(_SCALINGS[self.rope_type][0](self)[0].tolist())
         if self.rope_type != "dynamic" or length is None:
             return plain
         share = _core.astype(asarray(length), _core.f64) / self._original
         growth = _core.maximum(self._of("factor") * share - (self._of("factor") - 1), 1.0)  # growth of the base, as the context grows
-        return plain * growth ** tensor((-np.arange(0, self.width, 2) / (self.width - 2)).tolist(), dtype=_core.f64)
+        return plain * growth ** _core._constants((-np.arange(0, self.width, 2) / (self.width - 2)).tolist())
 
     def __call__(self, x, positions=None, offset=0):
         """x, rotated by its positions, by default offset, offset + 1, … along its length."""
@@ -221,7 +221,7 @@ class ALiBi(Module):
         """`queries` and `keys` are numbers of positions; the first query is at the position `offset` of the keys."""
         keys = queries if keys is None else keys
         distance = abs(offset + _core.iota(queries)[:, None] - _core.iota(keys))
-        return tensor(self.slopes, dtype=dtype)[:, None, None] * _core.astype(-distance, dtype)
+        return _core.astype(_core._constants(self.slopes), dtype)[:, None, None] * _core.astype(-distance, dtype)
 
 
 class SinusoidalEmbedding(Module):
@@ -240,7 +240,7 @@ class SinusoidalEmbedding(Module):
         self.embedding_dim, self.base, self.is_interleaved, self.dtype = embedding_dim, float(base), is_interleaved, dtype
 
     def __call__(self, positions):
-        frequencies = tensor(_inverse_frequencies(self.embedding_dim, self.base).tolist(), dtype=_core.f64)
+        frequencies = _core._constants(_inverse_frequencies(self.embedding_dim, self.base).tolist())
         angles = _core.astype(asarray(positions), _core.f64)[..., None] * frequencies
         parts = [_core.sin(angles), _core.cos(angles)]
         made = _core.flatten(_core.stack(parts, -1), -2, -1) if self.is_interleaved else _core.concat(parts, -1)

@@ -235,7 +235,7 @@ class _Layers(Module):
         """True where a step is a part of its sequence: [steps, batch, 1]; None if all are."""
         if lengths is None:
             return None
-        lengths = asarray(lengths)
+        lengths = _core._indices_beside(x, lengths if isinstance(lengths, _core.Tensor) else asarray(lengths, device="cpu"))
         if x.ndim != 3 or lengths.ndim != 1 or lengths.dtype.kind != "integer":
             raise errors.ValueError(f"nn.{type(self).__name__}: lengths is {_shown(lengths)}, expected one integer for each sequence of a batch")
         outside = _core.any((lengths < 0) | (lengths > x.shape[0]))

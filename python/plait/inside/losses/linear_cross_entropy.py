@@ -137,7 +137,7 @@ class _Rows:
             return (total + _core.astype(value, exact), sums), by_x
 
         sums = [None if each is None else _core.zeros_like(each, dtype=exact) for each in weights]
-        nothing = _core.zeros((), dtype=exact, device=x.device), sums
+        nothing = _core.zeros((), dtype=exact), sums
         (total, sums), by_x = self.each_block(step, nothing, x, target)
         return total, [by_x, *(None if one is None else _core.astype(one, each.dtype) for one, each in zip(sums, weights))]
 

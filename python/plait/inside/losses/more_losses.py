@@ -93,7 +93,7 @@ def info_nce(query, positive_key, negative_keys=None, temperature=0.1, reduction
         return _contrasted(query @ positive_key.T, _core.arange(query.shape[0]), temperature, reduction)
     positive = _core.sum(query * positive_key, -1, keepdims=True)
     scores = _core.concat([positive, query @ _core.normalize(negative_keys).T], axis=1)
-    return _contrasted(scores, _core.zeros(query.shape[:1], dtype=_core.i64, device=query.device), temperature, reduction)
+    return _contrasted(scores, _core.zeros(query.shape[:1], dtype=_core.i64), temperature, reduction)
 
 
 def nt_xent(x1, x2, temperature=0.5, reduction="mean"):

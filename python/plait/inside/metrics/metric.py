@@ -199,7 +199,7 @@ def counted(name, mask, like):
     """Which elements of a tensor count: the mask, repeated along the axes that it lacks."""
     shape = like.shape
     if mask is None:
-        return _core.full(shape, True, dtype=_core.boolean, device=like.device)
+        return _core._made_beside(like, _core.full(shape, True, dtype=_core.boolean))
     mask = asarray(mask)
     if mask.dtype != _core.boolean:
         raise errors.TypeError.with_hint(f"metrics.{name}: the mask is {mask.dtype.name}{list(mask.shape)}, expected bool", "mask != 0")

@@ -21,7 +21,7 @@ class Adagrad(GroupedOptimizer):
                     initial_accumulator_value=initial_accumulator_value, eps=eps, maximize=maximize)
 
     def _first_state(self, name, n, value):
-        begun = n.initial_accumulator_value + _core.zeros(value.shape, dtype=_core.f64, device=value.device)
+        begun = n.initial_accumulator_value + _core._made_beside(value, _core.zeros(value.shape, dtype=_core.f64))
         return narrowed(_core.stack([begun, begun], -1) if value.dtype.kind == "complex" else begun, value.dtype)
 
     def _of_step(self, n, steps):
@@ -120,7 +120,7 @@ class Adafactor(GroupedOptimizer):
         return {"row_var": (*others, rows, 1), "col_var": (*others, 1, columns), "variance": tuple(value.shape)}[name]
 
     def _first_state(self, name, n, value):
-        return _core.zeros(self._state_shape(name, value), dtype=value.dtype, device=value.device)
+        return _core._made_beside(value, _core.zeros(self._state_shape(name, value), dtype=value.dtype))
 
     def _stepped(self, n, names, value, gradient, states):
         n.least = finfo(value.dtype).eps if n.eps[0] is None else n.eps[0]

@@ -97,7 +97,7 @@ class Rprop(GroupedOptimizer):
     def _first_state(self, name, n, value):
         if name == "prev":
             return _core.zeros_like(value)
-        size = _core.astype(n.lr, _core.f64) + _core.zeros(value.shape, dtype=_core.f64, device=value.device)
+        size = _core.astype(n.lr, _core.f64) + _core._made_beside(value, _core.zeros(value.shape, dtype=_core.f64))
         return narrowed(_core.stack([size, size], -1) if value.dtype.kind == "complex" else size, value.dtype)
 
     def _formula(self, n, value, gradient, prev, step_size):

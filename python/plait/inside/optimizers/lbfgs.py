@@ -46,7 +46,7 @@ class LBFGS(ModelOptimizer):
         size = packed.shape
         shapes = {"d": size, "t": (), "old_dirs": history + size, "old_stps": history + size, "ro": history, "H_diag": (), "prev_flat_grad": size,
                   "prev_loss": ()}
-        self.state = {name: _core.zeros(shape, dtype=flat.dtype, device=packed.device) for name, shape in shapes.items()}
+        self.state = {name: _core._made_beside(packed, _core.zeros(shape, dtype=flat.dtype)) for name, shape in shapes.items()}
         self.state |= {name: _core.zeros((), dtype=_core.i64) for name in ("num_old", "n_iter", "func_evals")}
         self.loss, self.steps = _core.zeros((), dtype=flat.dtype), _core.zeros((), dtype=_core.i64)
 

@@ -46,9 +46,9 @@ class scale_by_galore(Wrapping):  # noqa: N801: optax's names
         for leaf, view in zip(columns.leaves, self._views(columns, params)):
             rows, columns_ = (0, 0) if view is None else view.sizes[1:]
             few = min(self.rank, rows, columns_)
-            projectors.append(_core.zeros((max(rows, columns_), few), dtype=leaf.dtype, device=leaf.device))
+            projectors.append(_core._made_beside(leaf, _core.zeros((max(rows, columns_), few), dtype=leaf.dtype)))
             projected.append(_core.zeros_like(leaf) if view is None else
-                             _core.zeros((few, columns_) if rows >= columns_ else (rows, few), dtype=leaf.dtype, device=leaf.device))
+                             _core._made_beside(leaf, _core.zeros((few, columns_) if rows >= columns_ else (rows, few), dtype=leaf.dtype)))
         return State(count=zero_steps(), base_optimizer_state=self.inner.init(columns.tree(projected)), projector=columns.tree(projectors))
 
     def update(self, updates, state, params=None, **extra):

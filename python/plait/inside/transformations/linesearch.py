@@ -41,7 +41,7 @@ class scale_by_lbfgs(GradientTransformation):  # noqa: N801: optax's names
 
     def init(self, params):
         zeros = map_leaves(self._name(), _core.zeros_like, params)
-        memory = map_leaves(self._name(), lambda each: _core.zeros((self.memory_size, *each.shape), dtype=each.dtype, device=each.device), params)
+        memory = map_leaves(self._name(), lambda each: _core._made_beside(each, _core.zeros((self.memory_size, *each.shape), dtype=each.dtype)), params)
         return State(count=zero_steps(), params=zeros, updates=zeros, diff_params_memory=memory, diff_updates_memory=memory,
                      weights_memory=_core.zeros((self.memory_size,), dtype=_core.f64))
 

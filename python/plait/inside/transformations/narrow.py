@@ -69,7 +69,7 @@ _BLOCK = 256
 def _blocks(x):
     flat = _core.reshape(x, (-1,))
     missing = -x.size % _BLOCK
-    flat = _core.concat([flat, _core.zeros((missing,), dtype=flat.dtype, device=flat.device)], axis=0) if missing else flat
+    flat = _core.concat([flat, _core._made_beside(flat, _core.zeros((missing,), dtype=flat.dtype))], axis=0) if missing else flat
     return _core.reshape(flat, (-1, _BLOCK))
 
 
@@ -109,7 +109,7 @@ class scale_by_adam_8bit(Adaptive):  # noqa: N801
         if weight.dtype.kind == "complex":
             raise errors.TypeError(f"{self._name()}: a weight is complex, expected real numbers")
         blocks = -(-weight.size // _BLOCK)
-        return [_core.zeros((blocks, each), dtype=dtype, device=weight.device)
+        return [_core._made_beside(weight, _core.zeros((blocks, each), dtype=dtype))
                 for dtype, each in ((_core.i8, _BLOCK), (_core.f32, 1), (_core.u8, _BLOCK), (_core.f32, 1))]
 
     def _one(self, n, update, mu, mu_scale, nu, nu_scale):

@@ -296,11 +296,11 @@ class scale_by_factored_rms(PerWeight):  # noqa: N801
         return order if self.factored and len(order) == 2 and shape[order[0]] >= self.min_dim_size_to_factor else None
 
     def _begin(self, weight, n):
-        none, axes = _core.zeros((1,), dtype=weight.dtype, device=weight.device), self._axes(weight.shape)
+        none, axes = _core._made_beside(weight, _core.zeros((1,), dtype=weight.dtype)), self._axes(weight.shape)
         if axes is None:
             return [none, none, _core.zeros_like(weight)]
         rows, columns = (tuple(size for i, size in enumerate(weight.shape) if i != axis) for axis in reversed(axes))
-        return [*(_core.zeros(shape, dtype=weight.dtype, device=weight.device) for shape in (rows, columns)), none]
+        return [*(_core._made_beside(weight, _core.zeros(shape, dtype=weight.dtype)) for shape in (rows, columns)), none]
 
     def _at(self, n, t, columns):
         return {"rate": _core.astype((self.decay_rate_fn or _decay_of_power)(t - 1.0 - self.step_offset, n["decay_rate"]), _core.f64)}
@@ -333,7 +333,7 @@ class scale_by_sm3(GradientTransformation):  # noqa: N801
         columns = Columns(self._name(), params)
         if any(each.dtype.kind == "complex" for each in columns.leaves):
             raise errors.TypeError(f"{self._name()}: a weight is complex, expected real numbers")
-        mu = columns.tree([[_core.zeros((size,), dtype=each.dtype, device=each.device) for size in each.shape or (1,)] for each in columns.leaves])
+        mu = columns.tree([[_core._made_beside(each, _core.zeros((size,), dtype=each.dtype)) for size in each.shape or (1,)] for each in columns.leaves])
         return State(count=zero_steps(), mu=mu, nu=columns.tree([_core.zeros_like(each) for each in columns.leaves]))
 
     def update(self, updates, state, params=None, **extra):

@@ -79,7 +79,7 @@ def hvp(function, primals, tangents):
 
 def _units(like):
     """For each element of a tensor, the unit tensor with a 1 there and 0 elsewhere."""
-    return _core.reshape(_core.eye(like.size, dtype=like.dtype, device=like.device), (like.size, *like.shape))
+    return _core.reshape(_core.eye(like.size, dtype=like.dtype), (like.size, *like.shape))
 
 
 def _expect_inexact(name, what, leaves, structure):

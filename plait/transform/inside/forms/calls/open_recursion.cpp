@@ -112,6 +112,10 @@ OpenRecursion::OpenRecursion(Key key, std::string name, std::vector<ir::Type> pa
       outer_(std::exchange(ambient.recursion, this)),
       depth_(outer_ == nullptr ? 1 : outer_->depth_ + 1) {}
 
+void OpenRecursion::expect_devices_of(std::span<const Tensor> arguments) {
+  for (const Tensor& argument : arguments) devices_.push_back(argument.device());
+}
+
 OpenRecursion::~OpenRecursion() { ambient.recursion = outer_; }
 
 int OpenRecursion::open_count() {
@@ -231,7 +235,10 @@ std::vector<Tensor> OpenRecursion::call_with_captures(std::span<const Tensor> gi
 
 std::optional<RecordedFunction> OpenRecursion::record(Trace& trace, const TensorFunction& body) {
   std::vector<Tensor> arguments, results;
-  for (const ir::Type& type : parameters_) arguments.push_back(trace.parameter(type));
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Device device = i < devices_.size() ? devices_[i] : Device();
+    arguments.push_back(trace.parameter(parameters_[i], {}, {}, device));
+  }
   for (const Tensor& capture : captures_) trace.capture(capture);
   if (signature_) trace.declare(*signature_);
   try {

@@ -54,6 +54,8 @@ class OpenRecursion {
   }
   // Records within that trace, and declares the signature there.
   void record_within(Trace& trace);
+  // Where the arguments of its first call are: where the body expects its parameters.
+  void expect_devices_of(std::span<const Tensor> arguments);
   // Records `body`. The program is a part of the trace that `body` ran in.
   StagedFunction stage(const TensorFunction& body);
 
@@ -83,6 +85,7 @@ class OpenRecursion {
   const std::string name_;
   const uint64_t number_;
   std::vector<ir::Type> parameters_;
+  std::vector<Device> devices_;  // one a parameter; empty if they are not known
   std::vector<Tensor> captures_;
   std::optional<ir::Signature> signature_;  // once the results are known
   bool is_expected_ = false;

@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.devices import placed
-from plait.inside.arrays.interop import unplaced
+from plait.inside.arrays.interop import of_host
 from plait.inside.data.images.image_arguments import image_from
 from plait.inside.data.images.on_host import on_host
 from plait.inside.help.names import in_words
@@ -49,7 +49,7 @@ class Transform:
         if not hasattr(self, "_core"):
             raise errors.TypeError.with_hint(f"{type(self).__name__}: what it does to an image is not defined", "plait.data.transforms.Lambda(function)")
         is_tensor = isinstance(image, _core.Tensor)
-        image = image_from(type(self).__name__, image, unplaced)
+        image = image_from(type(self).__name__, image, of_host)
         compute = self._core.with_next_key if key is None else lambda image: self._core(image, key)
         made = on_host(type(self).__name__, compute, image)
         return made if is_tensor else placed(made, None)
