@@ -71,6 +71,10 @@ Tensor constants(std::span<const double> numbers);
 Tensor made_on(Device device, const Tensor& made);
 Tensor on_default_device(const Tensor& made);
 
+// Indices or lengths on the host, as lists and NumPy's arrays are, on the device of x; others as
+// they are.
+Tensor indices_beside(const Tensor& x, const Tensor& indices);
+
 // Checks of attributes: ValueError if the value is NaN, and for the second one also if it is
 // negative.
 void expect_number(std::string_view name, double value);

@@ -27,10 +27,6 @@ Tree to_device(Tree tree, Device device) {
   });
 }
 
-// Indices or lengths on the host, as lists and NumPy's arrays are, on the device of x; others as
-// they are.
-Tensor indices_beside(const Tensor& x, const Tensor& indices);
-
 struct ToDeviceAttributes {
   std::string device = "cpu";
   std::string from = "cpu";  // where the gradient goes

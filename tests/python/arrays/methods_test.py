@@ -265,7 +265,8 @@ class Attributes(unittest.TestCase):
     def test_to(self):
         x = pl.ones(2)
         self.assertEqual([x.to(given).dtype for given in (pl.f64, "float64", np.float64, pl.zeros(1, dtype=pl.f64))], [pl.f64] * 4)
-        self.assertIs(x.to("cpu"), x)
+        placed = x.to("cpu")
+        self.assertIs(placed.to("cpu"), placed)
         self.assertEqual(x.to("cpu", pl.i32).dtype, pl.i32)
         self.assertEqual(x.to(device="cpu", dtype=pl.i8).dtype, pl.i8)
         self.assertRaises(pl.DeviceError, lambda: x.to("cuda:15"))

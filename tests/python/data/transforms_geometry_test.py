@@ -26,9 +26,11 @@ def nearby_rotations(pixels, angle, expand, center, fill):
     """torchvision's rotations to slightly other places."""
     if not expand:
         return nearby_maps(pixels, -angle, [0, 0], 1.0, [0, 0], fill, center)
-    found = [tv.rotate(pixels, angle + by, v2.InterpolationMode.NEAREST, expand, center, fill) for by in (-1e-3, 1e-3)]
-    shape = tv.rotate(pixels, angle, v2.InterpolationMode.NEAREST, expand, center, fill).shape
-    return [each for each in found if each.shape == shape]
+    wanted = tv.rotate(pixels, angle, v2.InterpolationMode.NEAREST, expand, center, fill)
+    x, y = center or (pixels.shape[-1] / 2, pixels.shape[-2] / 2)
+    moves = itertools.product((-1e-3, 0, 1e-3), (-0.02, 0, 0.02), (-0.02, 0, 0.02))  # the angle, and its centre
+    found = [tv.rotate(pixels, angle + turned, v2.InterpolationMode.NEAREST, expand, [x + right, y + down], fill) for turned, right, down in moves]
+    return [each for each in found if each.shape == wanted.shape]
 
 
 class Geometry(TransformCase):

@@ -7,7 +7,7 @@
 #include "plait/core/sizes/size_facts.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/arrays/to_device.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/operand.h"
