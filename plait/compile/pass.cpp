@@ -34,6 +34,7 @@ namespace {
 constexpr Pass kPasses[] = {
     {"inline", "replaces calls by the bodies of the callees", inlined},
     {"simplify", "folds constants, and removes repeated and unused instructions", simplified},
+    {"hoist", "computes before a loop what is the same in all its rounds", hoisted},
     {"libraries", "replaces equivalent instructions by those that libraries compute fastest",
      with_libraries},
     {"expand", "decomposes operations on rows into instructions that kernels can fuse", expanded,

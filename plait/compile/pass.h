@@ -49,6 +49,7 @@ ir::Program optimized(ir::Program program, bool makes_kernels = true,
 // The passes listed by `passes()`.
 ir::Program inlined(const ir::Program& program);
 ir::Program simplified(const ir::Program& program);
+ir::Program hoisted(const ir::Program& program);
 ir::Program with_libraries(const ir::Program& program);
 ir::Program expanded(const ir::Program& program);
 ir::Program recomputed(const ir::Program& program);

@@ -22,7 +22,7 @@
 #include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/compile/inside/passes/min_cut.h"
-#include "plait/core/error.h"
+#include "plait/compile/inside/passes/usual_bytes.h"
 #include "plait/ir/rewriting/copy_function.h"
 
 namespace plait::compile {
@@ -31,8 +31,6 @@ namespace {
 using ir::Instruction;
 using ir::ValueId;
 
-// The number that each symbolic size counts as.
-constexpr int64_t kUsualSize = 64;
 // Computing a value again costs its bytes divided by this.
 constexpr int64_t kCheapDivisor = 16, kCostlyDivisor = 2;
 // Less is not worth another kernel.
@@ -102,21 +100,10 @@ class Recomputing {
     }
   }
 
-  static int64_t bytes_of(const ir::Type& type) {
-    if (!type.is_array()) return 0;
-    SymbolMap<int64_t> sizes;
-    type.for_each_dim(
-        [&](Dim dim) { dim.for_each_symbol([&](Dim symbol) { sizes.set(symbol, kUsualSize); }); });
-    try {
-      return type.shape().element_count().evaluate(sizes) * size_of(type.dtype());
-    } catch (const Error&) {
-      return 0;
-    }
-  }
   int64_t bytes_of(uint32_t instruction) const {
     int64_t bytes = 0;
     for (const ir::Type& type : function_.instruction(instruction).result_types()) {
-      bytes += bytes_of(type);
+      bytes += usual_bytes(type);
     }
     return bytes;
   }
@@ -159,7 +146,7 @@ class Recomputing {
     const bool is_costly =
         target_.is_costly(instruction.primitive(),
                           instruction.operand_type(instruction.operands().size() - 1).dtype());
-    return bytes_of(type) / width * computed / (is_costly ? kCostlyDivisor : kCheapDivisor);
+    return usual_bytes(type) / width * computed / (is_costly ? kCostlyDivisor : kCheapDivisor);
   }
 
   struct Nodes {

@@ -5,6 +5,7 @@
 
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
+#include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/products/matmul.h"
@@ -20,6 +21,7 @@ constexpr int64_t kLeastWork = int64_t{1} << 20;
 // size are not packed, but read for each block.
 constexpr int64_t kBlockBytes = 1 << 18;
 constexpr int64_t kRowUnit = 64;
+constexpr int64_t kRoundedGrain = 1 << 14;
 
 // Keeps copied arrays alive.
 class CpuRowProduct : public RowProduct {
@@ -117,6 +119,19 @@ class SingleRows final : public CpuRowProduct {
   std::array<std::shared_ptr<LibraryProduct>, 2> prepared_;  // for a block, and for the last block
 };
 
+// The right-hand side of a product in bf16, which may be in f32.
+Array rounded(const Array& b, DType dtype) {
+  if (b.dtype() == dtype) return b;
+  const Array dense = b.contiguous();
+  Array result = Array::empty(dtype, b.sizes());
+  const float* const from = dense.elements<float>().data();
+  BFloat16* const to = result.writable_elements<BFloat16>().data();
+  parallel_for(b.element_count(), kRoundedGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = narrowed_to_bf16(from[i]);
+  });
+  return result;
+}
+
 // Null if b is not packed.
 std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
   if (products.count != 1) return nullptr;
@@ -143,7 +158,7 @@ std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b) {
   if (made == nullptr) {
     const int64_t b_bytes = products.steps * products.columns * products.element_size();
     if (products.count == 1 && b_bytes > kBlockBytes) return nullptr;
-    if (b.dtype() != a.dtype()) return row_product(a, b.converted(a.dtype()));
+    if (b.dtype() != a.dtype()) return row_product(a, rounded(b, a.dtype()));
     made = std::make_unique<SingleRows>(products);
   }
   made->keep(a, b);
@@ -152,7 +167,7 @@ std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b) {
 
 Array whole_product(const Array& a, const Array& b, Array place) {
   if (!place) place = Array::empty(a.dtype(), sizes_of_product(a.layout(), b.layout()));
-  matmul(a, b.converted(a.dtype()), place);
+  matmul(a, rounded(b, a.dtype()), place);
   return place;
 }
 

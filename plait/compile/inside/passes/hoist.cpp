@@ -1,0 +1,323 @@
+// Computes before a loop what is the same in all its rounds (loop-invariant code motion): products
+// of constants of the loop, transposed and rounded weights. The body gets the values as further
+// constants.
+//
+// What a kernel computes for nothing while it reads something else stays in the body: views,
+// numbers, and elementwise results that are larger than what they are computed from.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/passes/usual_bytes.h"
+#include "plait/compile/pass.h"
+#include "plait/ir/analysis/call_graph.h"
+#include "plait/ir/rewriting/copy_function.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ir/structure.h"
+
+namespace plait::compile {
+namespace {
+
+using ir::Instruction;
+using ir::Structure;
+using ir::ValueId;
+
+bool is_loop(const Instruction& instruction) {
+  const Structure structure = instruction.primitive().structure;
+  return structure == Structure::scan || structure == Structure::while_;
+}
+
+bool has_loop(const ir::Function& function) {
+  for (const Instruction instruction : function.instructions()) {
+    if (is_loop(instruction)) return true;
+  }
+  return false;
+}
+
+size_t constants_of(const Instruction& loop) {
+  if (loop.primitive().structure == Structure::while_) {
+    return static_cast<size_t>(loop.attributes_as<ir::WhileAttributes>().constants);
+  }
+  return static_cast<size_t>(loop.attributes_as<ir::ScanAttributes>().constants);
+}
+
+ir::Attributes with_constants(const Instruction& loop, size_t constants) {
+  if (loop.primitive().structure == Structure::while_) {
+    return ir::Attributes::of(ir::WhileAttributes{static_cast<int64_t>(constants)});
+  }
+  ir::ScanAttributes attributes = loop.attributes_as<ir::ScanAttributes>();
+  attributes.constants = static_cast<int64_t>(constants);
+  return ir::Attributes::of(std::move(attributes));
+}
+
+// Bodies with facts, named axes and sizes that change stay as they are.
+bool is_plain(const ir::Signature& signature) {
+  return signature.facts.empty() && signature.axes.axes.empty() && signature.result_sizes.empty();
+}
+
+// What a function that a loop calls computes of its constants alone.
+class Invariants {
+ public:
+  Invariants(const ir::Function& function, size_t constants)
+      : function_(function), roles_(function), is_invariant_(function.value_count()) {
+    std::fill_n(is_invariant_.begin(), constants, true);
+    for (const Instruction instruction : function.instructions()) visit(instruction);
+    find_passed();
+  }
+
+  // The values that are computed before the loop, and that the function reads.
+  const std::vector<ValueId>& passed() const { return passed_; }
+
+  // Adds to the caller what the values need. The copier knows the parameters and sizes.
+  void compute(ir::Copier& copier) const {
+    std::vector<bool> is_needed(function_.value_count());
+    for (const ValueId value : passed_) is_needed[value] = true;
+    for (size_t i = function_.size(); i-- > 0;) {
+      const Instruction instruction = function_.instruction(static_cast<uint32_t>(i));
+      if (instruction.result_count() != 1 || !is_needed[instruction.result()]) continue;
+      for (const ValueId operand : instruction.operands()) is_needed[operand] = true;
+    }
+    for (const Instruction instruction : function_.instructions()) {
+      const bool copies = instruction.result_count() == 1 && is_needed[instruction.result()];
+      if (copies) copier.copy(instruction);
+    }
+  }
+
+ private:
+  void visit(const Instruction& instruction) {
+    const Structure structure = instruction.primitive().structure;
+    const bool is_plain = structure == Structure::machine || structure == Structure::literal;
+    if (!is_plain || instruction.result_count() != 1 || !instruction.size_results().empty()) return;
+    const auto& effects = instruction.primitive().effects;
+    if (effects != nullptr && !effects(instruction).pure()) return;
+    const auto operands = instruction.operands();
+    if (!std::ranges::all_of(operands, [&](ValueId each) { return is_invariant_[each]; })) return;
+    is_invariant_[instruction.result()] = true;
+    if (is_worth(instruction)) hoisted_.insert(instruction.result());
+  }
+
+  bool is_worth(const Instruction& instruction) const {
+    switch (roles_.of(instruction)) {
+      case Role::number:
+      case Role::view: return false;
+      case Role::reduction:
+      case Role::product:
+      case Role::other: return instruction.primitive().structure == Structure::machine;
+      case Role::pointwise: break;
+    }
+    std::unordered_set<ValueId> sources;
+    add_sources(instruction, sources);
+    int64_t bytes = 0;
+    for (const ValueId source : sources) bytes += usual_bytes(function_.type_of(source));
+    return bytes > 0 && usual_bytes(instruction.result_types()[0]) <= bytes;
+  }
+
+  // The arrays that a kernel would read to compute it in the body.
+  void add_sources(const Instruction& instruction, std::unordered_set<ValueId>& sources) const {
+    std::vector<ValueId> waiting(instruction.operands().begin(), instruction.operands().end());
+    std::unordered_set<ValueId> seen;
+    while (!waiting.empty()) {
+      const ValueId value = roles_.seen_through(waiting.back());
+      waiting.pop_back();
+      if (!seen.insert(value).second || roles_.is_number(value)) continue;
+      const auto definition = function_.definition(value);
+      if (!definition || hoisted_.contains(value)) {
+        sources.insert(value);
+      } else {
+        for (const ValueId operand : definition->operands()) waiting.push_back(operand);
+      }
+    }
+  }
+
+  void find_passed() {
+    std::vector<bool> is_read(function_.value_count());
+    const auto read = [&](ValueId value) { is_read[value] = true; };
+    for (const ValueId result : function_.results()) read(result);
+    for (size_t i = function_.size(); i-- > 0;) {
+      const Instruction instruction = function_.instruction(static_cast<uint32_t>(i));
+      const bool is_hoisted =
+          instruction.result_count() == 1 && hoisted_.contains(instruction.result());
+      if (is_hoisted) continue;
+      // What only hoisted values read is not computed in the body any more.
+      const bool is_dead = instruction.result_count() == 1 && is_invariant_[instruction.result()] &&
+                           !is_read[instruction.result()];
+      if (!is_dead) std::ranges::for_each(instruction.operands(), read);
+    }
+    for (const Instruction instruction : function_.instructions()) {
+      if (instruction.result_count() != 1) continue;
+      const ValueId value = instruction.result();
+      if (hoisted_.contains(value) && is_read[value]) passed_.push_back(value);
+    }
+  }
+
+  const ir::Function& function_;
+  const Roles roles_;
+  std::vector<bool> is_invariant_;  // by value
+  std::unordered_set<ValueId> hoisted_;
+  std::vector<ValueId> passed_;
+};
+
+class Hoisting {
+ public:
+  explicit Hoisting(const ir::Program& program)
+      : program_(program),
+        graph_(program),
+        functions_(program.functions().begin(), program.functions().end()) {
+    for (const ir::RecordType& record : program.records()) builder_.record(record);
+    for (const auto& function : functions_)
+      builder_.declare(function->name(), function->signature());
+  }
+
+  // Callees first: what an inner loop passes on may be the same in all rounds of the outer one.
+  ir::Program run() {
+    for (size_t i = 0; i < graph_.component_count(); ++i) {
+      for (const uint32_t function : graph_.component(i)) rewrite(function);
+    }
+    if (added_.empty()) return program_;
+    std::vector<std::shared_ptr<const ir::Function>> all = functions_;
+    all.insert(all.end(), added_.begin(), added_.end());
+    return simplified(ir::prune(
+        ir::Program::of(std::move(all), {program_.records().begin(), program_.records().end()})));
+  }
+
+ private:
+  struct Callee {
+    std::shared_ptr<const ir::Function> function;
+    Invariants invariants;
+    size_t first;  // the place of its values among the new constants
+  };
+  // The loop's functions, which get the same new constants.
+  struct Loop {
+    const Instruction& instruction;
+    size_t constants;
+    std::vector<Callee> callees = {};
+    size_t added = 0;
+  };
+
+  void rewrite(uint32_t index) {
+    const ir::Function& function = *functions_[index];
+    if (!has_loop(function)) return;
+    const size_t before = added_.size();
+    ir::FunctionBuilder builder = builder_.function(function.name());
+    builder.declare(function.signature(), ir::parameter_labels(function));
+    builder.set_location(function.location());
+    ir::Copier copier(function, builder);
+    copier.set_parameters();
+    for (const Instruction instruction : function.instructions()) {
+      const auto loop = is_loop(instruction) ? analysed(index, instruction) : std::nullopt;
+      if (loop) {
+        add_before_and_within(*loop, builder, copier);
+      } else {
+        copier.copy(instruction);
+      }
+    }
+    if (added_.size() > before) functions_[index] = copier.finish();
+  }
+
+  // Nothing if no value is the same in all its rounds.
+  std::optional<Loop> analysed(uint32_t index, const Instruction& instruction) const {
+    Loop loop{instruction, constants_of(instruction)};
+    const auto callees = instruction.callees();
+    for (const uint32_t callee : program_.callees_of(index, instruction)) {
+      const auto& function = functions_[callee];
+      const bool is_recursive = graph_.is_recursive(graph_.component_of(callee));
+      if (is_recursive || !is_plain(function->signature())) return std::nullopt;
+      loop.callees.push_back({function, Invariants(*function, loop.constants), loop.added});
+      loop.added += loop.callees.back().invariants.passed().size();
+    }
+    const bool same_sizes = std::ranges::all_of(
+        callees, [&](const ir::Callee& each) { return each.sizes == callees[0].sizes; });
+    return loop.added > 0 && same_sizes ? std::optional(std::move(loop)) : std::nullopt;
+  }
+
+  void add_before_and_within(const Loop& loop, ir::FunctionBuilder& builder, ir::Copier& copier) {
+    ir::Draft draft = copier.draft(loop.instruction);
+    std::vector<ValueId> values;
+    for (size_t i = 0; i < loop.callees.size(); ++i) {
+      const Callee& callee = loop.callees[i];
+      ir::Copier before(*callee.function, builder);
+      for (ValueId p = 0; p < loop.constants; ++p) before.set(p, draft.operands[p]);
+      const auto& parameters = callee.function->signature().size_parameters;
+      for (size_t s = 0; s < parameters.size(); ++s) {
+        before.set_size(parameters[s], draft.callees[i].sizes[s]);
+      }
+      callee.invariants.compute(before);
+      for (const ValueId value : callee.invariants.passed()) values.push_back(before.value(value));
+      draft.callees[i].name = with_added_constants(loop, i);
+    }
+    draft.operands.insert(draft.operands.begin() + static_cast<std::ptrdiff_t>(loop.constants),
+                          values.begin(), values.end());
+    draft.attributes = with_constants(loop.instruction, loop.constants + loop.added);
+    copier.set_results(loop.instruction, copier.add(draft));
+  }
+
+  // Returns the name of the loop's function that reads them.
+  std::string with_added_constants(const Loop& loop, size_t which) {
+    const ir::Function& function = *loop.callees[which].function;
+    ir::Signature signature = function.signature();
+    std::vector<std::string> labels = ir::parameter_labels(function);
+    const auto place = static_cast<std::ptrdiff_t>(loop.constants);
+    const std::vector<ir::Type> types = types_within(loop, function);
+    signature.parameters.insert(signature.parameters.begin() + place, types.begin(), types.end());
+    labels.insert(labels.begin() + place, loop.added, "");
+
+    const std::string name = free_name(function.name());
+    builder_.declare(name, signature);
+    ir::FunctionBuilder builder = builder_.function(name);
+    builder.declare(signature, labels);
+    builder.set_location(function.location());
+    ir::Copier copier(function, builder);
+    for (ValueId p = 0; p < function.parameter_count(); ++p) {
+      copier.set(p, p < loop.constants ? p : p + static_cast<ValueId>(loop.added));
+    }
+    const std::vector<ValueId>& passed = loop.callees[which].invariants.passed();
+    for (size_t i = 0; i < passed.size(); ++i) {
+      copier.set(passed[i], static_cast<ValueId>(loop.constants + loop.callees[which].first + i));
+    }
+    for (const Instruction instruction : function.instructions()) {
+      const bool is_passed = instruction.result_count() == 1 &&
+                             std::ranges::find(passed, instruction.result()) != passed.end();
+      if (!is_passed) copier.copy(instruction);
+    }
+    added_.push_back(copier.finish());
+    return name;
+  }
+
+  // Of the new constants, in terms of the function's sizes.
+  static std::vector<ir::Type> types_within(const Loop& loop, const ir::Function& function) {
+    const std::vector<Dim>& to = function.signature().size_parameters;
+    std::vector<ir::Type> types;
+    for (const Callee& callee : loop.callees) {
+      const std::vector<Dim>& from = callee.function->signature().size_parameters;
+      SymbolMap<Dim> sizes;
+      for (size_t i = 0; i < from.size(); ++i) sizes.set(from[i], to[i]);
+      for (const ValueId value : callee.invariants.passed()) {
+        types.push_back(callee.function->type_of(value).substitute(sizes));
+      }
+    }
+    return types;
+  }
+
+  std::string free_name(const std::string& name) const {
+    for (int i = 1;; ++i) {
+      std::string tried = fmt::format("{}.{}", name, i);
+      if (!builder_.declarations().find_function(tried)) return tried;
+    }
+  }
+
+  const ir::Program& program_;
+  const ir::CallGraph graph_;
+  std::vector<std::shared_ptr<const ir::Function>> functions_, added_;
+  ir::ProgramBuilder builder_;
+};
+
+}  // namespace
+
+ir::Program hoisted(const ir::Program& program) { return Hoisting(program).run(); }
+
+}  // namespace plait::compile
