@@ -1,4 +1,4 @@
-// What a loop computes in each round, and what is computed before it.
+// Values that a loop computes in each round, and those that are computed before it.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -143,7 +143,7 @@ class Invariants {
       const bool is_hoisted =
           instruction.result_count() == 1 && hoisted_.contains(instruction.result());
       if (is_hoisted) continue;
-      // What only hoisted values read is not computed in the body any more.
+      // A value that only hoisted ones read is not computed in the body any more.
       const bool is_dead = instruction.result_count() == 1 && is_invariant_[instruction.result()] &&
                            !is_read[instruction.result()];
       if (!is_dead) std::ranges::for_each(instruction.operands(), read);
@@ -288,7 +288,7 @@ class Hoisting {
     return name;
   }
 
-  // Of the new constants, in terms of the function's sizes.
+  // Types of the new constants, in terms of the function's sizes.
   static std::vector<ir::Type> types_within(const Loop& loop, const ir::Function& function) {
     const std::vector<Dim>& to = function.signature().size_parameters;
     std::vector<ir::Type> types;
