@@ -1,5 +1,5 @@
-"""Training steps of layers and optimizers, beside PyTorch's: AdamW on ViT-base's weights, a language model of two LSTM layers,
-ResNet-18, and an ensemble of MLPs by vmap. A step from the same weights is compared first; then processes alternate.
+"""Training steps of layers and optimizers, beside PyTorch's: AdamW on ViT-base's weights, a language model of two LSTM layers (also with
+products in bf16), ResNet-18, and an ensemble of MLPs by vmap. A step from the same weights is compared first; then processes alternate.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/training.py resnet --rounds 3
 
@@ -18,7 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "examples"))
 SIDES = ("plait", "torch", "torch-compile", "jax")
-GOALS = {"adamw": 1.2, "lstm": 1.5, "resnet": 1.2, "ensemble": 3.0}
+GOALS = {"adamw": 1.2, "lstm": 1.5, "lstm-bf16": 1.5, "resnet": 1.2, "ensemble": 3.0}
 MEMBERS = 16
 
 
@@ -31,7 +31,7 @@ def torch_models(case):
     from torch import nn
 
     torch.manual_seed(0)
-    if case == "lstm":
+    if case.startswith("lstm"):
         class Words(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -108,7 +108,8 @@ def torch_step(case, compiles):
     wrap = torch.compile if compiles else (lambda f: f)
 
     def loss_of(model, x, y):
-        return functional.cross_entropy(model(x), y)
+        with torch.autocast("cpu", torch.bfloat16, enabled=case.endswith("bf16")):
+            return functional.cross_entropy(model(x), y)
 
     losses = [wrap(lambda x, y, model=each: loss_of(model, x, y)) for each in models]
 
@@ -149,7 +150,7 @@ def plait_step(case, count=MEMBERS):
         return pl.cross_entropy(model(x), y, reduction="mean"), model
 
     def step(model, optimizer, x, y):
-        gradient_of = pl.value_and_grad(loss_of, has_aux=True)
+        gradient_of = pl.value_and_grad(pl.autocast()(loss_of) if case.endswith("bf16") else loss_of, has_aux=True)
         if case == "ensemble":
             gradient_of = pl.vmap(gradient_of, in_axes=(0, None, None))
         (loss, model), gradient = gradient_of(model, x, y)
@@ -175,7 +176,7 @@ def plait_model(case):
     key = pl.random.key(0)
     if case == "resnet":
         return ResNet(key=key)
-    if case == "lstm":
+    if case.startswith("lstm"):
         class Words(pl.Module):
             def __init__(self):
                 self.embedding, self.lstm, self.head = nn.Embedding(10000, 650), nn.LSTM(650, 650, 2), nn.Linear(650, 10000)

@@ -60,7 +60,7 @@ bool is_plain(const ir::Signature& signature) {
   return signature.facts.empty() && signature.axes.axes.empty() && signature.result_sizes.empty();
 }
 
-// What a function that a loop calls computes of its constants alone.
+// Values that a function of a loop computes of its constants alone.
 class Invariants {
  public:
   Invariants(const ir::Function& function, size_t constants)
