@@ -27,6 +27,9 @@ using ir::Instruction;
 using ir::Structure;
 using ir::ValueId;
 
+// More instructions than these are not computed again in each round.
+constexpr size_t kMostRecomputed = 32;
+
 bool is_loop(const Instruction& instruction) {
   const Structure structure = instruction.primitive().structure;
   return structure == Structure::scan || structure == Structure::while_;
@@ -91,8 +94,9 @@ class Invariants {
  private:
   void visit(const Instruction& instruction) {
     const Structure structure = instruction.primitive().structure;
-    const bool is_plain = structure == Structure::machine || structure == Structure::literal;
-    if (!is_plain || instruction.result_count() != 1 || !instruction.size_results().empty()) return;
+    const bool is_known = structure == Structure::machine || structure == Structure::literal ||
+                          structure == Structure::size;
+    if (!is_known || instruction.result_count() != 1 || !instruction.size_results().empty()) return;
     const auto& effects = instruction.primitive().effects;
     if (effects != nullptr && !effects(instruction).pure()) return;
     const auto operands = instruction.operands();
@@ -110,28 +114,29 @@ class Invariants {
       case Role::other: return instruction.primitive().structure == Structure::machine;
       case Role::pointwise: break;
     }
-    std::unordered_set<ValueId> sources;
-    add_sources(instruction, sources);
-    int64_t bytes = 0;
-    for (const ValueId source : sources) bytes += usual_bytes(function_.type_of(source));
-    return bytes > 0 && usual_bytes(instruction.result_types()[0]) <= bytes;
+    const auto bytes = bytes_of_sources(instruction);
+    return !bytes || (*bytes > 0 && usual_bytes(instruction.result_types()[0]) <= *bytes);
   }
 
-  // The arrays that a kernel would read to compute it in the body.
-  void add_sources(const Instruction& instruction, std::unordered_set<ValueId>& sources) const {
+  // Bytes of the arrays that a kernel would read to compute it in the body; nothing if that takes
+  // many instructions.
+  std::optional<int64_t> bytes_of_sources(const Instruction& instruction) const {
     std::vector<ValueId> waiting(instruction.operands().begin(), instruction.operands().end());
     std::unordered_set<ValueId> seen;
+    int64_t bytes = 0;
     while (!waiting.empty()) {
       const ValueId value = roles_.seen_through(waiting.back());
       waiting.pop_back();
       if (!seen.insert(value).second || roles_.is_number(value)) continue;
+      if (seen.size() > kMostRecomputed) return std::nullopt;
       const auto definition = function_.definition(value);
       if (!definition || hoisted_.contains(value)) {
-        sources.insert(value);
+        bytes += usual_bytes(function_.type_of(value));
       } else {
         for (const ValueId operand : definition->operands()) waiting.push_back(operand);
       }
     }
+    return bytes;
   }
 
   void find_passed() {
