@@ -24,7 +24,12 @@ CsvDataset::CsvDataset(const std::string& path, const CsvOptions& options,
 
 std::map<std::string, Tensor> CsvDataset::at(int64_t index) const {
   expect_index(index, size());
+  return *find(index);
+}
+
+std::optional<std::map<std::string, Tensor>> CsvDataset::find(int64_t index) const {
   const CsvTable table = file_->rows(index, index + 1);
+  if (table.row_count == 0) return std::nullopt;
   std::map<std::string, Tensor> sample;
   for (const std::string& column : columns_) {
     sample.emplace(column, row_of(Tensor(std::get<Array>(table.at(column))), 0));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class CsvDataset {
                       const std::vector<std::string>& columns = {});
   int64_t size() const { return file_->size(); }
   std::map<std::string, Tensor> at(int64_t index) const;
+  // Nothing past the last row. The file is only searched up to this row, unless a column's type has
+  // to be found.
+  std::optional<std::map<std::string, Tensor>> find(int64_t index) const;
 
  private:
   std::shared_ptr<const CsvFile> file_;

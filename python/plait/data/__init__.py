@@ -7,7 +7,7 @@ from plait.inside.data.datasets import (  # noqa: F401
     ConcatDataset, Dataset, StackDataset, Subset, TensorDataset, idx_dataset, npy_dataset, npz_dataset, random_split)
 from plait.inside.data.loader import DataLoader  # noqa: F401
 from plait.inside.data.image_datasets import CIFAR10, CIFAR100, ImageFolder  # noqa: F401
-from plait.inside.data.row_streams import JsonlStream, TextStream  # noqa: F401
+from plait.inside.data.row_streams import CsvStream, JsonlStream, TextStream  # noqa: F401
 from plait.inside.data.samplers import (  # noqa: F401
     BatchSampler, DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)
 from plait.inside.data.streams import ChainDataset, IterableDataset, mapped  # noqa: F401

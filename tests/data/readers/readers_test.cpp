@@ -177,5 +177,28 @@ TEST(RowStreams, AreReadByLoadersAndSaveBytes) {
   EXPECT_EQ(text_of((*row).array()), "[2] : i64[1]");
 }
 
+TEST(RowStreams, OfCsvFilesGoOnAtARow) {
+  const TemporaryFolder folder;
+  write_text(folder.path("a.csv"), "x,name\n1,one\n2,two\n");
+  write_text(folder.path("b.csv"), "x,name\n3,three\n4,\n5,five\n");
+  const std::vector<std::string> paths{folder.path("a.csv"), folder.path("b.csv")};
+  const CsvStream stream(paths, {.types = {{"x", CsvType::i64}, {"name", CsvType::text}}}, {"x"});
+  for (const int workers : {0, 2}) {
+    Loader loader(stream, {.batch_size = 3, .workers = workers});
+    auto batch = loader.begin();
+    EXPECT_EQ(text_of((*batch).at("x").array()), "[1 2 3] : i64[3]");
+    EXPECT_EQ(loader.state().source, (std::vector<int64_t>{1, 1}));
+    Loader other(stream, {.batch_size = 3});
+    other.seek(loader.state());
+    EXPECT_EQ(text_of((*other.begin()).at("x").array()), "[4 5] : i64[2]");
+  }
+  CsvStream again = stream;
+  expect_contains(message_of<ValueError>([&] { again.seek(std::vector<int64_t>{3, 0}); }),
+                  {"[3, 0]", "2 files"});
+  again.seek(std::vector<int64_t>{2, 0});
+  EXPECT_FALSE(again.next());
+  expect_contains(message_of<TypeError>([&] { CsvStream(paths).next(); }), {"'name' is text"});
+}
+
 }  // namespace
 }  // namespace plait

@@ -233,9 +233,11 @@ class Streams(InFolder):
         for number in range(3):
             rows = [f"é{i}" for i in range(5 * number, 5 * number + 5)]
             (self.folder / f"{number}.txt").write_bytes("\r\n".join(rows).encode())
+            (self.folder / f"{number}.csv").write_text("x\n" + "\n".join(rows) + "\n")
             (self.folder / f"{number}.jsonl").write_text("\n\n".join(json.dumps({"x": each}) for each in rows) + "\n")
         for made, expected in ((lambda: data.TextStream(f"{self.folder}/{{0..2}}.txt"), [f"é{i}" for i in range(15)]),
-                               (lambda: data.JsonlStream(f"{self.folder}/{{0..2}}.jsonl"), [{"x": f"é{i}"} for i in range(15)])):
+                               (lambda: data.JsonlStream(f"{self.folder}/{{0..2}}.jsonl"), [{"x": f"é{i}"} for i in range(15)]),
+                               (lambda: data.CsvStream(f"{self.folder}/{{0..2}}.csv", types={"x": "text"}), [{"x": f"é{i}"} for i in range(15)])):
             self.assertEqual(list(made()), expected)
             self.assertEqual(list(pickle.loads(pickle.dumps(made()))), expected)
             mapped = data.mapped(made(), lambda sample: next(iter(sample.values())) if isinstance(sample, dict) else sample)
@@ -262,6 +264,9 @@ class Streams(InFolder):
             begin = time.monotonic()
             self.assertEqual(next(iter(data.DataLoader(data.TextStream(path), 5, num_workers=workers, prefetch_factor=1 if workers else None))), ["line"] * 5)
             self.assertLess(time.monotonic() - begin, 5)
+        begin = time.monotonic()
+        self.assertEqual(next(iter(data.CsvStream(path, header=False, names=["x"], types={"x": "text"}))), {"x": "line"})
+        self.assertLess(time.monotonic() - begin, 5)
         self.assertEqual([line for line, _ in zip(pl.io.TextLines(path), range(5))], ["line"] * 5)  # rows in order need no length
 
     def test_errors_name_file_and_line_and_are_passed_by(self):

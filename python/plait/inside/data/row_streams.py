@@ -1,9 +1,10 @@
-"""Lines of text and JSONL files, read from the first to the last."""
+"""Rows of text, JSONL and CSV files, read from the first to the last."""
 
-from plait import _core
+from plait import _core, errors
 from plait.inside.data.streams import IterableDataset
 from plait.inside.data.web_datasets import paths_of
 from plait.inside.logs.log import encoded
+from plait.inside.rows.readers import CsvFile
 
 
 class _LinesOfFiles(IterableDataset):
@@ -86,3 +87,55 @@ class JsonlStream(_LinesOfFiles):
 
     def _finish(self, line, _key):
         return line.value()
+
+
+class CsvStream(IterableDataset):
+    """The rows of CSV files, one file after another, as those of CsvFile, with its options. With the types of all columns, the first row is there
+    immediately; otherwise a file is read for them when its turn comes. A run that continues begins at the file and the row where it was.
+
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/data.csv"
+    >>> _ = open(path, "w").write("x,name\\n1,one\\n2,two\\n")
+    >>> list(plait.data.DataLoader(plait.data.CsvStream(path, types={"x": "i64", "name": "text"}), batch_size=2))
+    [{'x': [1 2] : i64[2], 'name': ['one', 'two']}]
+    """
+
+    def __init__(self, paths, **options):
+        self.paths, self._options = paths_of("CsvStream", paths), options
+
+    def __repr__(self):
+        return f"CsvStream({self.paths})"
+
+    def __iter__(self):
+        return _CsvRows(self.paths, self._options)
+
+
+class _CsvRows:
+    """Its state is the number of the file, and that of the next row."""
+
+    def __init__(self, paths, options):
+        self._paths, self._options, self._number, self._row, self._file = paths, options, 0, 0, None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        while self._number < len(self._paths):
+            self._file = self._file or CsvFile(self._paths[self._number], **self._options)
+            try:
+                row = self._file[self._row]
+            except errors.IndexError:
+                self._number, self._row, self._file = self._number + 1, 0, None
+            else:
+                self._row += 1
+                return row
+        raise StopIteration
+
+    def state_dict(self):
+        return {"position": [self._number, self._row]}
+
+    def load_state_dict(self, state):
+        position = [int(each) for each in state["position"]] or [0, 0]
+        if len(position) != 2 or not 0 <= position[0] <= len(self._paths) or position[1] < 0:
+            raise errors.ValueError(f"CsvStream: the position is {position}, expected the number of one of {len(self._paths)} files and a row")
+        (self._number, self._row), self._file = position, None
