@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plait/ir/primitive.h"
+
 namespace plait {
 namespace {
 
