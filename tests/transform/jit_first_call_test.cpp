@@ -97,5 +97,24 @@ TEST(JitFirstCall, HostCodeCatchesWhatFailsInTheRecord) {
   }
 }
 
+TEST(JitFirstCall, EndsAtSizesThatATypeRuleRefuses) {
+  const auto f = jit([](const Tensor& x) {
+    const Tensor best = topk(x, 2, 0).values;
+    stored.push_back(best);
+    return best;
+  });
+  for (const int64_t size : {3, 4, 5, 0, 1, 6}) {
+    stored.clear();
+    const Tensor x = numbers({size}, 1);
+    if (size < 2) {
+      EXPECT_THROW(f(x), ValueError) << size;
+      EXPECT_TRUE(stored.empty()) << size;
+    } else {
+      expect_as_good_as_same("jitted", {f(x)}, {topk(x, 2, 0).values});
+    }
+  }
+  stored.clear();
+}
+
 }  // namespace
 }  // namespace plait

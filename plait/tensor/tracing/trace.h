@@ -175,6 +175,7 @@ class Trace {
   bool is_in_pieces() const { return is_executed(Execution::in_pieces); }
   bool is_on_demand() const { return is_executed(Execution::on_demand); }
   std::vector<Tensor> record_with_numbers(const TracedInstruction& instruction);
+  void expect_right_sizes(const TracedInstruction& instruction) const;
   std::vector<Tensor> record_eagerly(const TracedInstruction& instruction);
   ir::Added add_for_numbers(const TracedInstruction& instruction);
   bool is_right_for_numbers(const TracedInstruction& instruction);

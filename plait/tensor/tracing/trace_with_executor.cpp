@@ -1,7 +1,11 @@
 // Traces with a companion: recorded instructions are executed too, eagerly, in pieces or on demand.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ir/primitive.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/tracing/run_recorded.h"
 #include "plait/tensor/tracing/derivation.h"
@@ -133,6 +137,45 @@ bool Trace::is_right_for_numbers(const TracedInstruction& instruction) {
   }
 }
 
+// Throws the error of the type rule for the sizes of this run: a rule may accept a symbol where it
+// refuses the number, and host code that follows must not run.
+void Trace::expect_right_sizes(const TracedInstruction& instruction) const {
+  if (instruction.primitive.structure != ir::Structure::machine) return;
+  SymbolMap<Dim> numbers;
+  for (const auto& [symbol, number] : sizes_.numbers()) numbers.set(symbol, Dim(number));
+  bool has_symbols = false, has_unknown = false;
+  const auto with_numbers = [&](const ir::Type& type) {
+    ir::Type found = type.substitute(numbers);
+    type.for_each_dim([&](Dim dim) { has_symbols = has_symbols || !dim.is_number(); });
+    found.for_each_dim([&](Dim dim) { has_unknown = has_unknown || !dim.is_number(); });
+    return found;
+  };
+  std::vector<ir::Type> operands, stated;
+  for (const Tensor& operand : instruction.operands) {
+    operands.push_back(with_numbers(operand.type()));
+  }
+  for (const ir::Type& type : instruction.stated_types) stated.push_back(with_numbers(type));
+  if (!has_symbols || has_unknown) return;
+  const ir::Attributes given = instruction.attributes
+                                   ? instruction.attributes
+                                   : ir::Attributes::defaults(instruction.primitive.attributes);
+  const ir::Attributes attributes =
+      given.map_sizes([&](Dim dim) { return dim.substitute(numbers); });
+  int count = 0;
+  ir::Inference inference{.primitive = instruction.primitive,
+                          .operands = operands,
+                          .attributes = attributes,
+                          .callees = {},
+                          .size_arguments = {},
+                          .stated = stated,
+                          .declarations = program_->declarations(),
+                          .axes = builder_->so_far().signature().axes,
+                          .name_size = [&](std::string_view hint) {
+                            return Dim::symbol(fmt::format("{}.{}", hint, count++));
+                          }};
+  inference.run();
+}
+
 std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruction) {
   if (is_executed(Execution::eagerly)) {
     const ir::Added added = add_for_numbers(instruction);
@@ -141,6 +184,7 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
   if (is_in_pieces() && may_be_observed(instruction, program_->declarations())) {
     return record_eagerly(instruction);
   }
+  if (is_on_demand()) expect_right_sizes(instruction);
   const ir::Added added = add_for_numbers(instruction);
   std::vector<Tensor> results = tensors_of(added, instruction);
   const ir::Instruction recorded = builder_->so_far().instruction(added.instruction);
