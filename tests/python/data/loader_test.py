@@ -261,6 +261,38 @@ class Places(unittest.TestCase):
             self.assertEqual({len(each) for each in batches}, {len(loaders[0])})
             self.assertEqual(sorted(number for each in batches for part in each for number in part), list(range(size)))
 
+    def test_ranks_share_samples_without_batches(self):
+        class Stream(pl.data.IterableDataset):
+            def __init__(self, size):
+                self.size = size
+
+            def __iter__(self):
+                return iter(range(self.size))
+
+        for make, size, ranks, options in itertools.product((range, Stream), range(8), (1, 2, 3), ({}, {"num_workers": 2}, {"in_order": False})):
+            with self.subTest(make=make.__name__, size=size, ranks=ranks, **options):
+                loaders = [DataLoader(make(size), None, world_size=ranks, rank=rank, **options) for rank in range(ranks)]
+                for _ in range(2):
+                    found = [list(loader) for loader in loaders]
+                    self.assertEqual(found, [list(range(rank, size, ranks)) for rank in range(ranks)])
+                if make is range:
+                    self.assertEqual([len(loader) for loader in loaders], [len(samples) for samples in found])
+
+    def test_an_epoch_of_samples_begun_on_four_ranks_ends_on_three(self):
+        states = [{"seed": 1, "epoch": 0, "place": 0}] * 4
+        seen = []
+        for ranks, steps in (4, 2), (3, 100):
+            after = []
+            for rank in range(ranks):
+                loader = DataLoader(range(18), None, True, world_size=ranks, rank=rank)
+                loader.load_state_dict(states[rank])
+                samples = iter(loader)
+                seen += itertools.islice(samples, steps)
+                after.append(loader.state_dict())
+            states = after
+        self.assertEqual(sorted(seen), list(range(18)))
+        self.assertEqual({(state["epoch"], state["place"]) for state in states}, {(1, 0)})
+
     def test_ranks_share_batches_of_a_batch_sampler(self):
         batches = [[0, 1], [2], [3, 4, 5], [6, 7], [8]]
         for ranks in range(1, 7):

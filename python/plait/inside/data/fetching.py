@@ -135,7 +135,9 @@ class StreamReader:
         except Exception as error:
             name_place(error, f"sample {self._place + len(raws)}")
             failure = error  # a generator ends here, another iterator may go on
-        if failure is None and (not raws or (self._has_ended and self._job.drop_last)):
+        is_left_out = self._has_ended and self._job.drop_last
+        has_none = self._job.rank >= len(raws) if self._job.batch_size is None else not raws  # a batch may have 0 rows
+        if failure is None and (is_left_out or has_none):
             return None
         # An iterator that has ended may have closed its file.
         group = Group(self._place, raws, {} if self._has_ended else self._source.state(), failure)

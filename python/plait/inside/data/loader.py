@@ -27,7 +27,7 @@ class DataLoader:
 
     - seed: of the order with shuffle=True, and of the random keys of samples (Dataset.get, mapped);
     - rank, world_size: each of several processes gets a part of each epoch, and the same number of batches. No sample is repeated or lost:
-      the last batches are smaller, and may have 0 rows. With batch_size=None, a rank for which no sample is left gets one of another rank;
+      the last batches are smaller, and may have 0 rows. With batch_size=None, the ranks for which no sample is left end one sample earlier;
     - pad_last: yields (batch, mask). All batches have batch_size rows; where the mask is false they are copies of another sample;
     - worker: "thread" or "process". Threads suit NumPy and Plait, which let other threads run while they compute; processes run Python code
       in parallel, and the dataset is pickled;
@@ -122,7 +122,9 @@ class DataLoader:
         if self.batch_sampler is not None:
             return -(-len(self.batch_sampler) // self.world_size)
         size = length_of("DataLoader", self.dataset if self._is_stream else self.sampler)
-        step = (self.batch_size or 1) * self.world_size
+        if self.batch_size is None:
+            return (size + self.world_size - 1 - self.rank) // self.world_size
+        step = self.batch_size * self.world_size
         return size // step if self.drop_last else -(-size // step)
 
     def __repr__(self):

@@ -108,6 +108,8 @@ class MapRun:
     def __init__(self, fetcher, batches, position, rows, workers):
         self.fetcher, self.size, self._batches, self._position, self._rows = fetcher, batches.size, batches, position, rows
         self.count = batches.count()
+        if not fetcher.is_batched and self.count and not batches.share(self.count - 1)[0]:
+            self.count -= 1  # the last samples are those of other ranks
         # If there are few batches, each sample is a piece, so that all workers have something to do.
         self.by_samples, self._firsts = self.count < workers and fetcher.is_batched, [0]
         if self.by_samples:
