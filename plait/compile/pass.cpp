@@ -35,6 +35,8 @@ constexpr Pass kPasses[] = {
     {"inline", "replaces calls by the bodies of the callees", inlined},
     {"simplify", "folds constants, and removes repeated and unused instructions", simplified},
     {"hoist", "computes before a loop what is the same in all its rounds", hoisted},
+    {"fission", "computes products of few rows outside of loops, as one for all rounds",
+     with_fission},
     {"libraries", "replaces equivalent instructions by those that libraries compute fastest",
      with_libraries},
     {"expand", "decomposes operations on rows into instructions that kernels can fuse", expanded,

@@ -50,6 +50,7 @@ ir::Program optimized(ir::Program program, bool makes_kernels = true,
 ir::Program inlined(const ir::Program& program);
 ir::Program simplified(const ir::Program& program);
 ir::Program hoisted(const ir::Program& program);
+ir::Program with_fission(const ir::Program& program);
 ir::Program with_libraries(const ir::Program& program);
 ir::Program expanded(const ir::Program& program);
 ir::Program recomputed(const ir::Program& program);

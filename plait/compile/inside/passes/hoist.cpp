@@ -5,19 +5,15 @@
 // What a kernel computes for nothing while it reads something else stays in the body: views,
 // numbers, and elementwise results that are larger than what they are computed from.
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
 
-#include <fmt/format.h>
-
 #include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/passes/loop_rewriter.h"
 #include "plait/compile/inside/passes/usual_bytes.h"
 #include "plait/compile/pass.h"
-#include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/rewriting/copy_function.h"
-#include "plait/ir/rewriting/prune.h"
 #include "plait/ir/structure.h"
 
 namespace plait::compile {
@@ -29,18 +25,6 @@ using ir::ValueId;
 
 // More instructions than these are not computed again in each round.
 constexpr size_t kMostRecomputed = 32;
-
-bool is_loop(const Instruction& instruction) {
-  const Structure structure = instruction.primitive().structure;
-  return structure == Structure::scan || structure == Structure::while_;
-}
-
-bool has_loop(const ir::Function& function) {
-  for (const Instruction instruction : function.instructions()) {
-    if (is_loop(instruction)) return true;
-  }
-  return false;
-}
 
 size_t constants_of(const Instruction& loop) {
   if (loop.primitive().structure == Structure::while_) {
@@ -56,11 +40,6 @@ ir::Attributes with_constants(const Instruction& loop, size_t constants) {
   ir::ScanAttributes attributes = loop.attributes_as<ir::ScanAttributes>();
   attributes.constants = static_cast<int64_t>(constants);
   return ir::Attributes::of(std::move(attributes));
-}
-
-// Bodies with facts, named axes and sizes that change stay as they are.
-bool is_plain(const ir::Signature& signature) {
-  return signature.facts.empty() && signature.axes.axes.empty() && signature.result_sizes.empty();
 }
 
 // Values that a function of a loop computes of its constants alone.
@@ -167,32 +146,13 @@ class Invariants {
   std::vector<ValueId> passed_;
 };
 
-class Hoisting {
+class Hoisting final : public LoopRewriter {
  public:
-  explicit Hoisting(const ir::Program& program)
-      : program_(program),
-        graph_(program),
-        functions_(program.functions().begin(), program.functions().end()) {
-    for (const ir::RecordType& record : program.records()) builder_.record(record);
-    for (const auto& function : functions_)
-      builder_.declare(function->name(), function->signature());
-  }
-
-  // Callees first: what an inner loop passes on may be the same in all rounds of the outer one.
-  ir::Program run() {
-    for (size_t i = 0; i < graph_.component_count(); ++i) {
-      for (const uint32_t function : graph_.component(i)) rewrite(function);
-    }
-    if (added_.empty()) return program_;
-    std::vector<std::shared_ptr<const ir::Function>> all = functions_;
-    all.insert(all.end(), added_.begin(), added_.end());
-    return simplified(ir::prune(
-        ir::Program::of(std::move(all), {program_.records().begin(), program_.records().end()})));
-  }
+  using LoopRewriter::LoopRewriter;
 
  private:
   struct Callee {
-    std::shared_ptr<const ir::Function> function;
+    FunctionPointer function;
     Invariants invariants;
     size_t first;  // the place of its values among the new constants
   };
@@ -204,48 +164,31 @@ class Hoisting {
     size_t added = 0;
   };
 
-  void rewrite(uint32_t index) {
-    const ir::Function& function = *functions_[index];
-    if (!has_loop(function)) return;
-    const size_t before = added_.size();
-    ir::FunctionBuilder builder = builder_.function(function.name());
-    builder.declare(function.signature(), ir::parameter_labels(function));
-    builder.set_location(function.location());
-    ir::Copier copier(function, builder);
-    copier.set_parameters();
-    for (const Instruction instruction : function.instructions()) {
-      const auto loop = is_loop(instruction) ? analysed(index, instruction) : std::nullopt;
-      if (loop) {
-        add_before_and_within(*loop, builder, copier);
-      } else {
-        copier.copy(instruction);
-      }
-    }
-    if (added_.size() > before) functions_[index] = copier.finish();
+  bool rewrite(const Instruction& instruction, const Caller& caller) override {
+    const std::optional<Loop> loop = analysed(instruction, caller);
+    if (loop) add_before_and_within(*loop, caller);
+    return loop.has_value();
   }
 
   // Nothing if no value is the same in all its rounds.
-  std::optional<Loop> analysed(uint32_t index, const Instruction& instruction) const {
+  std::optional<Loop> analysed(const Instruction& instruction, const Caller& caller) const {
     Loop loop{instruction, constants_of(instruction)};
-    const auto callees = instruction.callees();
-    for (const uint32_t callee : program_.callees_of(index, instruction)) {
-      const auto& function = functions_[callee];
-      const bool is_recursive = graph_.is_recursive(graph_.component_of(callee));
-      if (is_recursive || !is_plain(function->signature())) return std::nullopt;
+    for (FunctionPointer& function : functions_of(caller.index, instruction)) {
       loop.callees.push_back({function, Invariants(*function, loop.constants), loop.added});
       loop.added += loop.callees.back().invariants.passed().size();
     }
+    const auto callees = instruction.callees();
     const bool same_sizes = std::ranges::all_of(
         callees, [&](const ir::Callee& each) { return each.sizes == callees[0].sizes; });
     return loop.added > 0 && same_sizes ? std::optional(std::move(loop)) : std::nullopt;
   }
 
-  void add_before_and_within(const Loop& loop, ir::FunctionBuilder& builder, ir::Copier& copier) {
-    ir::Draft draft = copier.draft(loop.instruction);
+  void add_before_and_within(const Loop& loop, const Caller& caller) {
+    ir::Draft draft = caller.copier.draft(loop.instruction);
     std::vector<ValueId> values;
     for (size_t i = 0; i < loop.callees.size(); ++i) {
       const Callee& callee = loop.callees[i];
-      ir::Copier before(*callee.function, builder);
+      ir::Copier before(*callee.function, caller.builder);
       for (ValueId p = 0; p < loop.constants; ++p) before.set(p, draft.operands[p]);
       const auto& parameters = callee.function->signature().size_parameters;
       for (size_t s = 0; s < parameters.size(); ++s) {
@@ -258,7 +201,7 @@ class Hoisting {
     draft.operands.insert(draft.operands.begin() + static_cast<std::ptrdiff_t>(loop.constants),
                           values.begin(), values.end());
     draft.attributes = with_constants(loop.instruction, loop.constants + loop.added);
-    copier.set_results(loop.instruction, copier.add(draft));
+    caller.copier.set_results(loop.instruction, caller.copier.add(draft));
   }
 
   // Returns the name of the loop's function that reads them.
@@ -271,11 +214,7 @@ class Hoisting {
     signature.parameters.insert(signature.parameters.begin() + place, types.begin(), types.end());
     labels.insert(labels.begin() + place, loop.added, "");
 
-    const std::string name = free_name(function.name());
-    builder_.declare(name, signature);
-    ir::FunctionBuilder builder = builder_.function(name);
-    builder.declare(signature, labels);
-    builder.set_location(function.location());
+    ir::FunctionBuilder builder = new_function(function, signature, labels);
     ir::Copier copier(function, builder);
     for (ValueId p = 0; p < function.parameter_count(); ++p) {
       copier.set(p, p < loop.constants ? p : p + static_cast<ValueId>(loop.added));
@@ -289,8 +228,7 @@ class Hoisting {
                              std::ranges::find(passed, instruction.result()) != passed.end();
       if (!is_passed) copier.copy(instruction);
     }
-    added_.push_back(copier.finish());
-    return name;
+    return finish(copier);
   }
 
   // Types of the new constants, in terms of the function's sizes.
@@ -307,18 +245,6 @@ class Hoisting {
     }
     return types;
   }
-
-  std::string free_name(const std::string& name) const {
-    for (int i = 1;; ++i) {
-      std::string tried = fmt::format("{}.{}", name, i);
-      if (!builder_.declarations().find_function(tried)) return tried;
-    }
-  }
-
-  const ir::Program& program_;
-  const ir::CallGraph graph_;
-  std::vector<std::shared_ptr<const ir::Function>> functions_, added_;
-  ir::ProgramBuilder builder_;
 };
 
 }  // namespace
