@@ -164,6 +164,8 @@ class Verdicts(Files):
         data = np.arange(8, dtype=np.uint8).reshape(2, 4)
         written = torch.from_numpy(data)
         safetensors.torch.save_file({"blocks": written.view(torch.float4_e2m1fn_x2), "scales": written.clone().view(torch.float8_e8m0fnu)}, self.path)
+        self.assertEqual(pl.io.load_safetensors(self.path, raw=["*"], values=True)["scales"].dtype, pl.u8)
+        self.assertEqual(pl.io.load_safetensors(self.path, raw=True, values="scales")["scales"].dtype, pl.f32)
         loaded = pl.io.load_safetensors(self.path, raw=True, values=True)
         np.testing.assert_array_equal(loaded["blocks"].numpy(), data)
         np.testing.assert_array_equal(loaded["scales"].numpy(), np.ldexp(np.float32(1), data.astype(int) - 127))

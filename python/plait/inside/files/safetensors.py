@@ -37,7 +37,8 @@ _LACKING = {"F4", "F6_E2M3", "F6_E3M2", *_WITH_VALUES}
 def _readers(file, raw, values):
     """The functions that read tensors otherwise, by name of the tensor."""
     names, readers = file.names(), {}
-    for argument, given, kinds, read in ("raw", raw, _LACKING, _core._Safetensors.bytes), ("values", values, _WITH_VALUES, _core._Safetensors.values):
+    ways = [("raw", raw, _LACKING, _core._Safetensors.bytes), ("values", values, _WITH_VALUES, _core._Safetensors.values)]
+    for argument, given, kinds, read in sorted(ways, key=lambda way: not isinstance(way[1], bool)):  # names count more than True
         if isinstance(given, bool):
             found = [name for name in names if given and file.info(name)[0] in kinds]
         else:
