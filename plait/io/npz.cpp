@@ -1,6 +1,7 @@
 #include "plait/io/npz.h"
 
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "plait/core/error.h"
@@ -39,16 +40,58 @@ Array inflated(const ZipMember& member) {
   return array;
 }
 
+// The members without folders.
+std::vector<ZipMember> members_of(Bytes archive) {
+  std::vector<ZipMember> members = read_zip(archive);
+  std::erase_if(members,
+                [](const ZipMember& each) { return each.name.ends_with('/') && each.size == 0; });
+  std::set<std::string> names;
+  for (const ZipMember& each : members) {
+    const auto [name, is_new] = names.insert(name_of_array(each.name));
+    if (!is_new) throw ParseError("two arrays are named {}", in_quotes(*name));
+  }
+  return members;
+}
+
 Arrays read_arrays(Bytes archive, const std::shared_ptr<const void>& owner) {
   Arrays arrays;
-  for (const ZipMember& member : read_zip(archive)) {
-    const bool is_folder = member.name.ends_with('/') && member.size == 0;
-    if (is_folder) continue;
-    const auto [place, is_new] = arrays.try_emplace(name_of_array(member.name));
-    if (!is_new) throw ParseError("two arrays are named {}", in_quotes(place->first));
-    place->second = npz_member(member, owner);
+  for (const ZipMember& member : members_of(archive)) {
+    arrays.emplace(name_of_array(member.name), npz_member(member, owner));
   }
   return arrays;
+}
+
+Arrays read_named(Bytes archive, const std::shared_ptr<const void>& owner,
+                  std::span<const std::string> names) {
+  std::map<std::string, ZipMember> members;
+  std::vector<std::string> known;
+  for (ZipMember& member : members_of(archive)) {
+    known.push_back(name_of_array(member.name));
+    members.emplace(known.back(), std::move(member));
+  }
+  Arrays arrays;
+  for (const std::string& name : names) {
+    const auto member = members.find(name);
+    if (member == members.end()) {
+      const std::string near = nearest_name(name, known);
+      throw KeyError("unknown array {}", in_quotes(name))
+          .hint(near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near)));
+    }
+    arrays.emplace(name, npz_member(member->second, owner));
+  }
+  return arrays;
+}
+
+// Calls the work with the bytes of the file and what keeps them; errors name the file.
+template <class Work>
+auto reading(const std::string& path, const Work& work) {
+  const auto file = std::make_shared<const InputFile>(path);
+  try {
+    return work(file->bytes(), file);
+  } catch (Error& error) {
+    error.prepend(path + ": ");
+    throw;
+  }
 }
 
 void write_arrays(const ByteSink& sink, const Arrays& arrays, bool compressed) {
@@ -78,13 +121,20 @@ Array npz_member(const ZipMember& member, std::shared_ptr<const void> owner) {
 }
 
 Arrays load_npz(const std::string& path) {
-  const auto file = std::make_shared<const InputFile>(path);
-  try {
-    return read_arrays(file->bytes(), file);
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
+  return reading(path, [](Bytes archive, const auto& file) { return read_arrays(archive, file); });
+}
+
+Arrays load_npz(const std::string& path, std::span<const std::string> names) {
+  return reading(path,
+                 [&](Bytes archive, const auto& file) { return read_named(archive, file, names); });
+}
+
+std::vector<std::string> npz_names(const std::string& path) {
+  return reading(path, [](Bytes archive, const auto&) {
+    std::vector<std::string> names;
+    for (const ZipMember& each : members_of(archive)) names.push_back(name_of_array(each.name));
+    return names;
+  });
 }
 
 void save_npz(const std::string& path, const Arrays& arrays, bool compressed) {

@@ -16,6 +16,11 @@ namespace plait {
 // damaged archive, or one that contains anything but arrays; IoError if the file cannot be read, or
 // is compressed and this build has no zlib.
 std::map<std::string, Array> load_npz(const std::string& path);
+// These arrays only: other members, which may be strings, are not read. KeyError for an unknown
+// name.
+std::map<std::string, Array> load_npz(const std::string& path, std::span<const std::string> names);
+// The names of all members, in the order of the archive.
+std::vector<std::string> npz_names(const std::string& path);
 
 // Stored members are aligned to 64 bytes, so that load_npz need not copy them. The file is replaced
 // atomically. ValueError for an invalid member name.

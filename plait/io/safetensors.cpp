@@ -59,6 +59,16 @@ Array Safetensors::slice(std::string_view name, std::span<const Slice> slices) c
   return file.slice(*file.find(name), slices);
 }
 
+Array Safetensors::bytes(std::string_view name) const {
+  const SafetensorsFile& file = file_with(*source_, name);
+  return file.bytes_array(*file.find(name));
+}
+
+Array Safetensors::values(std::string_view name) const {
+  const SafetensorsFile& file = file_with(*source_, name);
+  return file.values(*file.find(name));
+}
+
 std::map<std::string, Array> load_safetensors(const std::string& path) {
   return all_arrays(Safetensors::open(path));
 }

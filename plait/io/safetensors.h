@@ -11,7 +11,7 @@
 // Each dtype of Plait has its name in the format, except c128 and keys: these are written as F64
 // and U64 with a last axis of size 2, and an entry `plait.dtypes` of the metadata lists them.
 // Tensors of dtypes that Plait lacks (F4, F6_E2M3, F6_E3M2, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ) are
-// listed, but a TypeError when they are read.
+// listed, but a TypeError as arrays: `bytes` reads them as u8, `values` those of F8 as f32.
 #pragma once
 
 #include <cstddef>
@@ -63,6 +63,12 @@ class Safetensors {
   Array array(std::string_view name) const;
   // A part of each axis; axes without a slice are whole. Nothing else of the tensor is read.
   Array slice(std::string_view name, std::span<const Slice> slices) const;
+
+  // The bytes of a tensor of any dtype, as u8. The last axis is in bytes; a tensor of F4 or F6 has
+  // only one axis if its rows end within a byte.
+  Array bytes(std::string_view name) const;
+  // F8_E8M0, F8_E4M3FNUZ and F8_E5M2FNUZ as f32, which is exact. TypeError for other dtypes.
+  Array values(std::string_view name) const;
 
  private:
   explicit Safetensors(std::shared_ptr<const SafetensorsSource> source)

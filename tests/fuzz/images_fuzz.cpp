@@ -15,6 +15,7 @@ void try_scaled(std::span<const std::byte> file) {
                                .size = plait::ImageSize{3, 3},
                                .apply_orientation = true,
                                .accept_truncated = true,
+                               .keep_16_bits = true,
                                .most_pixels = 1 << 20});
   } catch (const plait::Error&) {
   }

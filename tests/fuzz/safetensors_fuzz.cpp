@@ -17,11 +17,19 @@ std::optional<std::map<std::string, plait::Array>> arrays_of(const plait::Safete
   bool are_all = true;
   for (const std::string& name : file.names()) {
     try {
+      if (file.bytes(name).element_count() !=
+          static_cast<int64_t>(file.info(name).end - file.info(name).begin)) {
+        throw std::logic_error("bytes of " + name + " are missing");
+      }
       const plait::Slice rows{1, {}, 2};
       if (!file.info(name).sizes.empty()) file.slice(name, {&rows, 1}).contiguous();
       arrays.emplace(name, file.array(name));
     } catch (const plait::Error&) {
       are_all = false;
+      try {
+        file.values(name);
+      } catch (const plait::Error&) {
+      }
     }
   }
   if (!are_all) return std::nullopt;

@@ -86,6 +86,28 @@ struct HandMade {
 
 Arrays from_npz(const std::string& file) { return read_npz(bytes_of(std::string_view(file))); }
 
+TEST(Npz, SomeArraysAreRead) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("some.npz");
+  {
+    const HandMade strings{.name = "names.npy", .content = npy_of("'<U1'", "(1,)", "a   ")};
+    OutputFile file(path);
+    file.write(bytes_of(std::string_view(strings.archive())));
+    file.finish();
+  }
+  EXPECT_EQ(npz_names(path), std::vector<std::string>{"names"});
+  EXPECT_TRUE(load_npz(path, {}).empty());
+  const std::string names[] = {"names"}, others[] = {"name"};
+  expect_failure([&] { load_npz(path, names); }, "are text");
+  expect_failure([&] { load_npz(path, others); }, "KeyError: " + path + ": unknown array \"name\"");
+  expect_failure([&] { load_npz(path, others); }, "did you mean \"names\"?");
+
+  const Arrays arrays = {{"a", sample(DType::f32, {2})}, {"b", sample(DType::u8, {3})}};
+  const std::string one[] = {"b"};
+  save_npz(path, arrays);
+  expect_all_same(load_npz(path, one), {{"b", arrays.at("b")}});
+}
+
 TEST(Npz, EverythingGoesThereAndBack) {
   const TemporaryFolder folder;
   for (const bool compressed : ways()) {

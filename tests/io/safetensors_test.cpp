@@ -91,11 +91,39 @@ TEST(Safetensors, HasNamesTypesAndMetadata) {
   EXPECT_EQ(file.info("late").end, bytes.size());
   expect_failure([&] { file.array("late"); },
                  "TypeError: tensor \"late\": it is F8_E8M0, which is not a dtype of Plait");
+  expect_failure([&] { file.array("late"); }, "values(name) converts it to f32");
   expect_failure([&] { read_safetensors(bytes_of(std::string_view(bytes))); },
                  "Safetensors::open(path) lists the tensors, and reads the others");
   expect_failure([&] { file.array("earli"); }, "KeyError: unknown tensor \"earli\"");
   expect_failure([&] { file.array("earli"); }, "did you mean \"early\"?");
   EXPECT_EQ(opened(file_of("{}")).metadata(), std::nullopt);
+}
+
+TEST(Safetensors, DTypesThatPlaitLacksAreBytesAndValues) {
+  const std::string header = R"({"e8":{"dtype":"F8_E8M0","shape":[4],"data_offsets":[0,4]},)"
+                             R"("e4":{"dtype":"F8_E4M3FNUZ","shape":[4],"data_offsets":[4,8]},)"
+                             R"("e5":{"dtype":"F8_E5M2FNUZ","shape":[4],"data_offsets":[8,12]},)"
+                             R"("f4":{"dtype":"F4","shape":[2,4],"data_offsets":[12,16]},)"
+                             R"("f6":{"dtype":"F6_E2M3","shape":[2,2],"data_offsets":[16,19]},)"
+                             R"("f32":{"dtype":"F32","shape":[],"data_offsets":[19,23]}})";
+  const std::string bytes = file_of(header, std::string("\x7f\x80\x00\xff"
+                                                        "\x40\xc1\x01\x80"
+                                                        "\x40\xc1\x01\x80"
+                                                        "abcdefghijk",
+                                                        23));
+  const Safetensors file = opened(bytes);
+  const auto values = [&](const char* name) { return file.values(name).literal().text(); };
+  EXPECT_EQ(values("e8"), "f32[4](1, 2, 5.877472e-39, nan)");
+  EXPECT_EQ(values("e4"), "f32[4](1, -1.125, 0.0009765625, nan)");
+  EXPECT_EQ(values("e5"), "f32[4](1, -1.25, 7.6293945e-06, nan)");
+  const auto bytes_read = [&](const char* name) { return file.bytes(name).literal().text(); };
+  EXPECT_EQ(bytes_read("f4"), "u8[2, 2](97, 98, 99, 100)");
+  EXPECT_EQ(bytes_read("f6"), "u8[3](101, 102, 103)");  // its rows are 12 bits
+  EXPECT_EQ(bytes_read("f32"), "u8[4](104, 105, 106, 107)");
+  EXPECT_EQ(bytes_read("e8"), "u8[4](127, 128, 0, 255)");
+  expect_failure([&] { file.values("f4"); },
+                 "TypeError: tensor \"f4\": it is F4, of which only the bytes are read");
+  expect_failure([&] { file.values("f32"); }, "array(name) reads it");
 }
 
 TEST(Safetensors, KeysAndDoubleComplexNumbersArePairsToOthers) {

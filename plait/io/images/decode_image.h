@@ -42,13 +42,15 @@ struct DecodeOptions {
   bool apply_orientation = false;
   // Accepts a JPEG that ends early or is damaged; what is missing is grey.
   bool accept_truncated = false;
+  // A PNG with samples of 16 bits is u16; otherwise they lose their lower 8.
+  bool keep_16_bits = false;
   // ParseError, before memory is allocated, if the whole image has more: as Pillow's limit.
   int64_t most_pixels = 178'956'970;
 };
 
 // u8[channels, height, width]. In memory the channels of a pixel are adjacent: the array is a view
-// of [height, width, channels]. Samples of 16 bits lose their lower 8. A JPEG in grey is its
-// luminance; others are (19595 R + 38470 G + 7471 B) / 65536, as Pillow computes it.
+// of [height, width, channels]. A JPEG in grey is its luminance; others are (19595 R + 38470 G +
+// 7471 B) / 65536, as Pillow computes it.
 //
 // ParseError for a file that is damaged, ends early, or has an unknown format.
 Array decode_image(std::span<const std::byte> bytes, const DecodeOptions& options = {});

@@ -36,10 +36,12 @@ class BytesOf {
 };
 
 DecodeOptions image_options(int mode, const PythonCrop& crop, const PythonSize& size,
-                            bool apply_orientation, bool accept_truncated, int64_t most_pixels) {
+                            bool apply_orientation, bool accept_truncated, int64_t most_pixels,
+                            bool keep_16_bits) {
   DecodeOptions options{.mode = static_cast<ImageMode>(mode),
                         .apply_orientation = apply_orientation,
                         .accept_truncated = accept_truncated,
+                        .keep_16_bits = keep_16_bits,
                         .most_pixels = most_pixels};
   if (crop) {
     const auto& [top, left, height, width] = *crop;
@@ -50,19 +52,20 @@ DecodeOptions image_options(int mode, const PythonCrop& crop, const PythonSize& 
 }
 
 Tensor decoded_image(nb::handle data, int mode, const PythonCrop& crop, const PythonSize& size,
-                     bool apply_orientation, bool accept_truncated, int64_t most_pixels) {
+                     bool apply_orientation, bool accept_truncated, int64_t most_pixels,
+                     bool keep_16_bits) {
   const BytesOf bytes(data);
-  const DecodeOptions options =
-      image_options(mode, crop, size, apply_orientation, accept_truncated, most_pixels);
+  const DecodeOptions options = image_options(mode, crop, size, apply_orientation, accept_truncated,
+                                              most_pixels, keep_16_bits);
   return Tensor(computed([&] { return decode_image(bytes.get(), options); }));
 }
 
 Tensor image_of_file(const nb::bytes& path, int mode, const PythonCrop& crop,
                      const PythonSize& size, bool apply_orientation, bool accept_truncated,
-                     int64_t most_pixels) {
+                     int64_t most_pixels, bool keep_16_bits) {
   const std::string file = path_from(path);
-  const DecodeOptions options =
-      image_options(mode, crop, size, apply_orientation, accept_truncated, most_pixels);
+  const DecodeOptions options = image_options(mode, crop, size, apply_orientation, accept_truncated,
+                                              most_pixels, keep_16_bits);
   return Tensor(computed([&] { return read_image(file, options); }));
 }
 
@@ -110,10 +113,10 @@ void bind_images(nb::module_& module) {
   const auto arg = [](const char* name) { return nb::arg(name).none(); };
   module.def("_decode_image", decoded_image, nb::arg("data"), nb::arg("mode"), arg("crop"),
              arg("size"), nb::arg("apply_orientation"), nb::arg("accept_truncated"),
-             nb::arg("most_pixels"));
+             nb::arg("most_pixels"), nb::arg("keep_16_bits"));
   module.def("_read_image", image_of_file, nb::arg("path"), nb::arg("mode"), arg("crop"),
              arg("size"), nb::arg("apply_orientation"), nb::arg("accept_truncated"),
-             nb::arg("most_pixels"));
+             nb::arg("most_pixels"), nb::arg("keep_16_bits"));
   module.def("_image_size", size_of_image);
   module.def("_image_size_of_file", size_of_image_file);
   nb::class_<PythonWriteOptions>(module, "_WriteImageOptions")

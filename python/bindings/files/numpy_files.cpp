@@ -1,4 +1,6 @@
 // NumPy's files, and those of MNIST. Python's lock is released while files are read and written.
+#include <nanobind/stl/vector.h>
+
 #include "plait/io/idx.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
@@ -20,6 +22,14 @@ void bind_numpy_files(nb::module_& module) {
   module.def("_load_npz", [](const nb::bytes& path) {
     const std::string file = path_from(path);
     return arrays_to_python(computed([&] { return load_npz(file); }));
+  });
+  module.def("_load_npz_named", [](const nb::bytes& path, const std::vector<std::string>& names) {
+    const std::string file = path_from(path);
+    return arrays_to_python(computed([&] { return load_npz(file, names); }));
+  });
+  module.def("_npz_names", [](const nb::bytes& path) {
+    const std::string file = path_from(path);
+    return names_to_python(computed([&] { return npz_names(file); }));
   });
   module.def("_save_npz", [](const nb::bytes& path, const nb::dict& tensors, bool compressed) {
     const std::string file = path_from(path);

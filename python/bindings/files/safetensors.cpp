@@ -43,6 +43,12 @@ nb::tuple safetensors_info(const Safetensors& file, const std::string& name) {
   return nb::make_tuple(info.dtype, sizes_to_python(info.sizes));
 }
 
+// Safetensors::array, or another method that reads the tensor of a name.
+template <Array (Safetensors::*kRead)(std::string_view) const>
+Tensor safetensors_tensor(const Safetensors& file, const std::string& name) {
+  return Tensor(computed([&] { return (file.*kRead)(name); }));
+}
+
 Tensor safetensors_slice(const Safetensors& file, const std::string& name, const nb::list& given) {
   std::vector<Slice> slices;
   for (const nb::handle each : given) slices.push_back(slice_from(each));
@@ -66,10 +72,9 @@ void bind_safetensors(nb::module_& module) {
            [](const Safetensors& file, const std::string& name) { return file.contains(name); })
       .def("info", safetensors_info)
       .def("metadata", safetensors_metadata)
-      .def("tensor",
-           [](const Safetensors& file, const std::string& name) {
-             return Tensor(computed([&] { return file.array(name); }));
-           })
+      .def("tensor", safetensors_tensor<&Safetensors::array>)
+      .def("bytes", safetensors_tensor<&Safetensors::bytes>)
+      .def("values", safetensors_tensor<&Safetensors::values>)
       .def("slice", safetensors_slice);
   module.def("_open_safetensors", [](const nb::bytes& path) {
     const std::string file = path_from(path);

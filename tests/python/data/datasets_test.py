@@ -11,6 +11,7 @@ import unittest
 
 import numpy as np
 import plait as pl
+import torch
 from plait import data
 
 Pair = collections.namedtuple("Pair", "x y")
@@ -178,6 +179,26 @@ class Samplers(unittest.TestCase):
         own, other = [list(data.DataLoader(range(30), 30, sampler=data.RandomSampler(range(30), seed=seed), seed=9)) for seed in (9, None)]
         self.assertEqual(own[0].tolist(), other[0].tolist())
         self.assertNotEqual(own[0].tolist(), list(data.DataLoader(range(30), 30, sampler=data.RandomSampler(range(30), seed=8), seed=9))[0].tolist())
+
+    def test_generators_are_seeds(self):
+        class Generator:
+            def initial_seed(self):
+                return 9
+
+        weights = [1.0] * 30
+        for made in (lambda **given: data.RandomSampler(range(30), **given), lambda **given: data.SubsetRandomSampler(range(30), **given),
+                     lambda **given: data.WeightedRandomSampler(weights, 30, **given), lambda **given: data.random_split(range(30), [30], **given)[0],
+                     lambda **given: [batch.tolist() for batch in data.DataLoader(range(30), 7, shuffle=True, **given)]):
+            expected = list(made(seed=9))
+            for generator in Generator(), torch.Generator().manual_seed(9):
+                self.assertEqual(list(made(generator=generator)), expected)
+            self.assertNotEqual(list(made()), expected)
+            self.refused("both a seed and a generator", lambda: made(seed=9, generator=Generator()))  # noqa: B023
+            for other in 3, "x":
+                self.refused("generator is [\\s\\S]*seed=0, an integer", lambda: made(generator=other))  # noqa: B023
+        self.assertEqual(list(data.random_split(range(30), [30], Generator())[0]), list(data.random_split(range(30), [30], seed=9)[0]))
+        self.refused("both a key and a generator", lambda: data.random_split(range(30), [30], pl.random.key(1), generator=Generator()))
+        self.assertEqual(data.DataLoader(range(3), generator=Generator()).state_dict()["seed"], 9)
 
     def test_batches(self):
         sampler = data.BatchSampler(data.RandomSampler(range(7)), 3, True)

@@ -169,6 +169,14 @@ class Shards(InFolder):
         paths = f"{self.folder}/s-{{00..02}}.tar"
         numbers = [i for batch in data.DataLoader(data.WebDataset(paths), 4, shuffle=True, num_workers=2) for i in batch["cls"].tolist()]
         self.assertEqual(sorted(numbers), list(range(21)))
+        for pattern in "s-*.tar", "s-??.tar", "s-0[0-2].tar", "s-{00..01}*.tar":
+            dataset = data.WebDataset(f"{self.folder}/{pattern}")
+            self.assertEqual(dataset.paths, [f"{self.folder}/s-{i:02}.tar" for i in range(2 if "{" in pattern else 3)])
+        self.assertEqual(pickle.loads(pickle.dumps(dataset)).paths, dataset.paths)
+        for pattern in "x-*.tar", "s-[ab].tar":
+            self.assertRaisesRegex(pl.IoError, "WebStream: no file matches '.*tar'", data.WebStream, f"{self.folder}/{pattern}")
+        (self.folder / "[1].tar").write_bytes((self.folder / "s-00.tar").read_bytes())
+        self.assertEqual(len(data.WebDataset(self.folder / "[1].tar").paths), 1)
         for written in ("{02..00}", "{0..02}"):  # downwards, and with the width of the longer number
             self.assertEqual(len(data.WebDataset(f"{self.folder}/s-{written}.tar")), 21)
         stream = data.WebStream(paths)

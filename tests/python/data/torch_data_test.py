@@ -9,6 +9,7 @@ import numpy as np
 import plait as pl
 import torch
 import torch.utils.data as td
+import torchdata.stateful_dataloader
 from plait import data
 
 
@@ -52,6 +53,21 @@ class WithTorch(unittest.TestCase):
                 self.assertEqual((len(loader), [x.tolist() for x in loader]), (len(theirs), [x.tolist() for x in theirs]))
             sampler, expected = (library.BatchSampler(library.SequentialSampler(range(size)), batch, drop) for library in (data, td))
             self.assertEqual((len(sampler), list(sampler)), (len(expected), list(expected)))
+
+    def test_stateful_loaders(self):
+        """A run that continues has the rest of the epoch, as torchdata's, and then the next one."""
+        for drop, workers in itertools.product((False, True), (0, 2)):
+            whole = [x.tolist() for x in torchdata.stateful_dataloader.StatefulDataLoader(range(11), 3, drop_last=drop)]
+            for place in range(1, len(whole)):
+                rests = []
+                for make in torchdata.stateful_dataloader.StatefulDataLoader, data.DataLoader:
+                    # torchdata's would start processes
+                    options = {"drop_last": drop, "num_workers": workers if make is data.DataLoader else 0}
+                    loader, other = make(range(11), 3, **options), make(range(11), 3, **options)
+                    self.assertEqual([x.tolist() for x in itertools.islice(loader, place)], whole[:place])
+                    other.load_state_dict(loader.state_dict())
+                    rests.append([[x.tolist() for x in other] for _epoch in range(2)])
+                self.assertEqual(rests, [[whole[place:], whole]] * 2)
 
     def test_distributed_samplers(self):
         for size, ranks, drop in itertools.product(range(1, 12), (1, 2, 3, 5), (False, True)):

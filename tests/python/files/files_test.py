@@ -47,6 +47,18 @@ class NumPyFiles(Files):
                 np.testing.assert_array_equal(theirs[name], array)
                 np.testing.assert_array_equal(ours[name].numpy(), array)
 
+    def test_archives_with_strings(self):
+        path = self.folder / "x.npz"
+        np.savez(path, x=np.ones(2), y=np.arange(3), names=np.array(["a", "bc"]))
+        with self.assertRaisesRegex(pl.TypeError, 'member "names.npy".*text') as caught:
+            pl.io.load_npz(path)
+        self.assertIn("skip=name", caught.exception.hint)
+        self.assertEqual(list(pl.io.load_npz(path, skip="names")), ["x", "y"])
+        self.assertEqual(pl.io.load_npz(path, only=["y"])["y"].numpy().tolist(), [0, 1, 2])
+        self.assertEqual(list(pl.io.load_npz(path, only=["?", "names"], skip="n*")), ["x", "y"])
+        self.assertRaisesRegex(pl.TypeError, 'member "names.npy"', pl.io.load_npz, path, only="names")
+        self.assertRaisesRegex(pl.ValueError, "load_npz: only: no tensor of the file matches 'z'", pl.io.load_npz, path, only="z")
+
     def test_idx(self):
         content = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, *range(6)])
         (self.folder / "x").write_bytes(content)

@@ -204,6 +204,20 @@ class Png(unittest.TestCase):
                 expected = (samples * (255 // (2 ** depth - 1))).transpose(2, 0, 1)
             for file in files:
                 self.assertEqual(difference(pl.io.decode_image(file), expected), 0, (depth, colour, height))
+                kept = pl.io.decode_image(file, keep_16_bits=True)
+                self.assertEqual(kept.dtype, pl.u16 if depth == 16 else pl.u8)
+                np.testing.assert_array_equal(kept.numpy(), samples.transpose(2, 0, 1) if depth == 16 else expected)
+
+    def test_16_bits(self):
+        samples = np.random.default_rng(4).integers(0, 2 ** 16, (5, 7, 3))
+        grey = png_file(7, 5, 16, 0, packed_rows(samples[..., :1], 16))
+        with Image.open(io.BytesIO(grey)) as opened:
+            np.testing.assert_array_equal(pl.io.decode_image(grey, keep_16_bits=True)[0].numpy(), np.asarray(opened))
+        rgb = png_file(7, 5, 16, 2, packed_rows(samples, 16))
+        read = lambda mode, **options: pl.io.decode_image(rgb, mode, keep_16_bits=True, **options).numpy()  # noqa: E731
+        np.testing.assert_array_equal(read("grey")[0], (samples @ [19595, 38470, 7471] + 2 ** 15) >> 16)
+        np.testing.assert_array_equal(read("rgba")[3], np.full((5, 7), 2 ** 16 - 1))
+        np.testing.assert_array_equal(read("rgb", crop=(1, 2, 3, 4)), samples[1:4, 2:6].transpose(2, 0, 1))
 
     def test_bombs(self):
         for width, height in ((60000, 60000), (2 ** 31 - 1, 2 ** 31 - 1), (1, 2 ** 31 - 1)):

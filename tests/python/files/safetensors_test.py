@@ -11,6 +11,8 @@ import ml_dtypes
 import numpy as np
 import plait as pl
 import safetensors
+import safetensors.torch
+import torch
 from plait.inside.arrays.interop import numpy_dtype
 
 import safetensors_vectors
@@ -127,8 +129,46 @@ class Verdicts(Files):
                     self.assertRaisesRegex(pl.TypeError, f"\"a\": it is {name}, which is not a dtype of Plait", file.get_tensor, "a")
                 with self.assertRaisesRegex(pl.TypeError, f'"a": it is {name}') as caught:
                     pl.io.load_safetensors(self.path)
-                self.assertIn("load_safetensors(path, skip='a')", caught.exception.hint)
+                self.assertIn("skip='a' leaves it out", caught.exception.hint)
+                self.assertIn("values=True" if "F8" in name else "raw=True", caught.exception.hint)
                 self.assertEqual(pl.io.load_safetensors(self.path, skip="a"), {})
+
+    def test_values_of_dtypes_that_plait_lacks(self):
+        """Every byte has the value that ml_dtypes gives it; PyTorch writes the files."""
+        for name, kind in (("F8_E8M0", "float8_e8m0fnu"), ("F8_E4M3FNUZ", "float8_e4m3fnuz"), ("F8_E5M2FNUZ", "float8_e5m2fnuz")):
+            data = np.arange(256, dtype=np.uint8).reshape(16, 16)
+            safetensors.torch.save_file({"a": torch.from_numpy(data).view(getattr(torch, kind)), "b": torch.ones(2)}, self.path)
+            expected = data.view(getattr(ml_dtypes, kind)).astype(np.float32)
+            with self.subTest(name), pl.io.open_safetensors(self.path) as file:
+                self.assertEqual((file.get_type("a"), file.get_values("a").dtype), (name, pl.f32))
+                np.testing.assert_array_equal(file.get_values("a").numpy(), expected)
+                np.testing.assert_array_equal(file.get_bytes("a").numpy(), data)
+                self.assertEqual(file.get_tensor("b").numpy().tolist(), [1, 1])
+                self.assertRaisesRegex(pl.TypeError, 'get_tensor\\(name\\) reads it', file.get_values, "b")
+                for values in True, "a", ["a"]:
+                    np.testing.assert_array_equal(pl.io.load_safetensors(self.path, values=values)["a"].numpy(), expected)
+                for raw in True, "a":
+                    loaded = pl.io.load_safetensors(self.path, raw=raw)
+                    self.assertEqual((loaded["a"].dtype, loaded["b"].dtype), (pl.u8, pl.f32))
+                    np.testing.assert_array_equal(loaded["a"].numpy(), data)
+
+    def test_bytes_of_packed_elements(self):
+        for name, shape, expected in (("F4", "[2,2]", [[97], [98]]), ("F4", "[4,1]", [97, 98]), ("F6_E2M3", "[2,4]", [[97, 98, 99], [100, 101, 102]]),
+                                      ("F6_E3M2", "[2,2]", [97, 98, 99]), ("F4", "[0,2]", []), ("F32", "[]", [97, 98, 99, 100])):
+            data = b"abcdef"[:{"F4": 2, "F32": 4}.get(name, 6)]
+            data = {"[2,2]": b"abc" if "F6" in name else b"ab", "[0,2]": b""}.get(shape, data)
+            self.path.write_bytes(safetensors_vectors.one(data, dtype=f'"{name}"', shape=shape, offsets=f"[0,{len(data)}]"))
+            with self.subTest(name, shape=shape), pl.io.open_safetensors(self.path) as file:
+                self.assertEqual(file.get_bytes("a").numpy().tolist(), expected)
+                self.assertEqual(pl.io.load_safetensors(self.path, raw="a")["a"].numpy().tolist(), expected)
+        data = np.arange(8, dtype=np.uint8).reshape(2, 4)
+        written = torch.from_numpy(data)
+        safetensors.torch.save_file({"blocks": written.view(torch.float4_e2m1fn_x2), "scales": written.clone().view(torch.float8_e8m0fnu)}, self.path)
+        self.assertEqual(pl.io.load_safetensors(self.path, raw=["*"], values=True)["scales"].dtype, pl.u8)
+        self.assertEqual(pl.io.load_safetensors(self.path, raw=True, values="scales")["scales"].dtype, pl.f32)
+        loaded = pl.io.load_safetensors(self.path, raw=True, values=True)
+        np.testing.assert_array_equal(loaded["blocks"].numpy(), data)
+        np.testing.assert_array_equal(loaded["scales"].numpy(), np.ldexp(np.float32(1), data.astype(int) - 127))
 
     def test_some_tensors_of_a_file(self):
         pl.io.save_safetensors(self.path, {name: pl.zeros(2) for name in ("first.weight", "first.scale", "last.weight")})

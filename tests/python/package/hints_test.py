@@ -30,7 +30,7 @@ def hints():
 
 
 def is_there(name):
-    places = (pl, pl.linalg, pl.random, pl.Tensor, pl.Tensor.Indexed, pl.Tape, pl.tree, pl.io, pl.io.Checkpoints, pl.data, pl.text, pl.text.Tokenizer)
+    places = (pl, pl.linalg, pl.random, pl.Tensor, pl.Tensor.Indexed, pl.Tape, pl.tree, pl.io, pl.io.Checkpoints, pl.io.SafetensorsFile, pl.data, pl.text, pl.text.Tokenizer)
     return any(hasattr(place, name) and not name.startswith("_") for place in places)
 
 

@@ -36,16 +36,26 @@ Array cropped(const Array& pixels, const ImageBox& crop) {
                          .sliced(1, {crop.left, crop.left + crop.width}));
 }
 
-Array grey_of_rgb(const Array& pixels) {
-  const Array from = pixels.on_host().contiguous();
-  Array grey = Array::empty(DType::u8, {from.sizes()[0], from.sizes()[1], 1});
-  const auto* rgb = reinterpret_cast<const uint8_t*>(from.data());
-  for (uint8_t& each : grey.writable_elements<uint8_t>()) {
+namespace {
+
+// 16 bits times the weights, which sum to 65536, fit in 32 bits.
+template <class Sample>
+Array grey_of(const Array& from) {
+  Array grey = Array::empty(from.dtype(), {from.sizes()[0], from.sizes()[1], 1});
+  const Sample* rgb = from.elements<Sample>().data();
+  for (Sample& each : grey.writable_elements<Sample>()) {
     constexpr uint32_t kRed = 19595, kGreen = 38470, kBlue = 7471, kHalf = 1 << 15;
-    each = static_cast<uint8_t>((rgb[0] * kRed + rgb[1] * kGreen + rgb[2] * kBlue + kHalf) >> 16);
+    each = static_cast<Sample>((rgb[0] * kRed + rgb[1] * kGreen + rgb[2] * kBlue + kHalf) >> 16);
     rgb += 3;
   }
   return grey;
+}
+
+}  // namespace
+
+Array grey_of_rgb(const Array& pixels) {
+  const Array from = pixels.on_host().contiguous();
+  return from.dtype() == DType::u16 ? grey_of<uint16_t>(from) : grey_of<uint8_t>(from);
 }
 
 Array rgb_of_inverted_cmyk(const Array& pixels) {

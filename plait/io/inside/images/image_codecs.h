@@ -1,5 +1,5 @@
 // The decoders and encoders of the formats, and their common checks. Pixels are contiguous
-// u8[height, width, channels] unless noted.
+// u8[height, width, channels] unless noted; u16 of a PNG whose 16 bits are kept.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 #include "plait/io/inside/images/image_codecs.h"
 
 #ifdef PLAIT_HAVE_PNG
+#include <bit>
 #include <cstring>
 
 #include "plait/core/error.h"
@@ -93,17 +94,23 @@ PngChannels channels_for(const PngDecoder& decoder, ImageMode mode) {
   }
 }
 
-void convert_to(PngDecoder& decoder, const PngChannels& channels) {
-  constexpr png_uint_32 kOpaque = 0xFF;
-  const bool has_alpha = decoder.has_alpha();
+bool keeps_16_bits(const PngDecoder& decoder, const DecodeOptions& options) {
+  return options.keep_16_bits && png_get_bit_depth(decoder.state(), decoder.info()) == 16;
+}
+
+// To samples of the dtype, u8 or u16.
+void convert_to(PngDecoder& decoder, const PngChannels& channels, DType dtype) {
+  const bool has_alpha = decoder.has_alpha(), is_wide = dtype == DType::u16;
+  const png_uint_32 opaque = is_wide ? 0xFFFF : 0xFF;
   decoder.run([&] {
     png_structp state = decoder.state();
     png_set_expand(state);  // palettes and small samples to bytes, transparent colours to alpha
-    png_set_strip_16(state);
+    if (!is_wide) png_set_strip_16(state);
+    if (is_wide && std::endian::native == std::endian::little) png_set_swap(state);
     if (channels.has_colours) png_set_gray_to_rgb(state);
     if (!channels.has_alpha) png_set_strip_alpha(state);
     if (channels.has_alpha && !has_alpha) {
-      png_set_add_alpha(state, kOpaque, PNG_FILLER_AFTER);
+      png_set_add_alpha(state, opaque, PNG_FILLER_AFTER);
     }
     png_set_interlace_handling(state);
     png_read_update_info(state, decoder.info());
@@ -112,7 +119,8 @@ void convert_to(PngDecoder& decoder, const PngChannels& channels) {
 
 void read_rows(PngDecoder& decoder, Array& pixels, int passes) {
   auto* first = reinterpret_cast<png_bytep>(pixels.writable_data());
-  const int64_t stride = pixels.layout().strides[0], height = pixels.sizes()[0];
+  const int64_t stride = pixels.layout().strides[0] * size_of(pixels.dtype()),
+                height = pixels.sizes()[0];
   decoder.run([&] {
     for (int pass = 0; pass < passes; ++pass) {
       for (int64_t y = 0; y < height; ++y) {
@@ -144,13 +152,14 @@ Array png_pixels(std::span<const std::byte> file, const DecodeOptions& options) 
   constexpr int kPassesOfAdam7 = 7;
   const bool is_interlaced =
       png_get_interlace_type(decoder.state(), decoder.info()) != PNG_INTERLACE_NONE;
-  convert_to(decoder, channels);
+  const DType dtype = keeps_16_bits(decoder, options) ? DType::u16 : DType::u8;
+  convert_to(decoder, channels, dtype);
   const size_t row_bytes = png_get_rowbytes(decoder.state(), decoder.info());
-  if (row_bytes != static_cast<size_t>(decoder.width() * channels.count())) {
-    throw ParseError("the rows have {} bytes, expected {} pixels of {}", row_bytes, decoder.width(),
-                     channels.count());
+  if (row_bytes != static_cast<size_t>(decoder.width() * channels.count() * size_of(dtype))) {
+    throw ParseError("the rows have {} bytes, expected {} pixels of {} samples", row_bytes,
+                     decoder.width(), channels.count());
   }
-  Array pixels = Array::empty(DType::u8, {decoder.height(), decoder.width(), channels.count()});
+  Array pixels = Array::empty(dtype, {decoder.height(), decoder.width(), channels.count()});
   read_rows(decoder, pixels, is_interlaced ? kPassesOfAdam7 : 1);
   const Array part = cropped(pixels, crop);
   return options.mode == ImageMode::grey && channels.has_colours ? grey_of_rgb(part) : part;

@@ -4,13 +4,16 @@
 #include "plait/core/text.h"
 #include "plait/io/inside/element_bytes.h"
 #include "plait/io/inside/file.h"
+#include "plait/io/inside/safetensors/safetensors_values.h"
 
 namespace plait {
 namespace {
 
 DType dtype_to_read(const SafetensorsTensor& tensor) {
   if (tensor.dtype) return *tensor.dtype;
-  throw TypeError("it is {}, which is not a dtype of Plait", tensor.info.dtype);
+  throw TypeError("it is {}, which is not a dtype of Plait", tensor.info.dtype)
+      .hint(tensor.type->bits == 8 ? "values(name) converts it to f32"
+                                   : "bytes(name) has its bytes as u8");
 }
 
 Layout sliced_layout(const Sizes& sizes, std::span<const Slice> slices) {
@@ -77,7 +80,7 @@ std::span<const std::byte> SafetensorsFile::bytes_of(const SafetensorsTensor& te
 template <class Work>
 Array SafetensorsFile::reading(const SafetensorsTensor& tensor, Work work) const {
   try {
-    return work(dtype_to_read(tensor));
+    return work();
   } catch (Error& error) {
     error.prepend(
         fmt::format("{}tensor {}: ", path_.empty() ? "" : path_ + ": ", in_quotes(tensor.name)));
@@ -86,15 +89,29 @@ Array SafetensorsFile::reading(const SafetensorsTensor& tensor, Work work) const
 }
 
 Array SafetensorsFile::array(const SafetensorsTensor& tensor) const {
-  return reading(tensor, [&](DType dtype) {
-    Array array = array_of_bytes(dtype, tensor.sizes(), bytes_of(tensor), owner_);
+  return reading(tensor, [&] {
+    Array array = array_of_bytes(dtype_to_read(tensor), tensor.sizes(), bytes_of(tensor), owner_);
     check_booleans(array, tensor.info.begin);
     return array;
   });
 }
 
 Array SafetensorsFile::slice(const SafetensorsTensor& tensor, std::span<const Slice> slices) const {
-  return reading(tensor, [&](DType dtype) { return slice_of(tensor, dtype, slices); });
+  return reading(tensor, [&] { return slice_of(tensor, dtype_to_read(tensor), slices); });
+}
+
+Array SafetensorsFile::bytes_array(const SafetensorsTensor& tensor) const {
+  return stored_bytes(tensor.info.sizes, tensor.type->bits, bytes_of(tensor), owner_);
+}
+
+Array SafetensorsFile::values(const SafetensorsTensor& tensor) const {
+  return reading(tensor, [&] {
+    if (tensor.dtype) {
+      throw TypeError("it is {}, a dtype of Plait, which needs no conversion", tensor.info.dtype)
+          .hint("array(name) reads it");
+    }
+    return stored_values(tensor.info.dtype, tensor.info.sizes, bytes_of(tensor));
+  });
 }
 
 Array SafetensorsFile::slice_of(const SafetensorsTensor& tensor, DType dtype,

@@ -27,6 +27,8 @@ class SafetensorsFile {
   // As in Safetensors; errors name the file and the tensor.
   Array array(const SafetensorsTensor& tensor) const;
   Array slice(const SafetensorsTensor& tensor, std::span<const Slice> slices) const;
+  Array bytes_array(const SafetensorsTensor& tensor) const;
+  Array values(const SafetensorsTensor& tensor) const;
 
  private:
   void read_header();

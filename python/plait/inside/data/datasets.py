@@ -7,7 +7,7 @@ import itertools
 from plait import _core, errors
 from plait.inside.arrays.devices import placed
 from plait.inside.arrays.interop import of_host
-from plait.inside.data.keyed import call_with_key, sample_of, takes_key
+from plait.inside.data.keyed import call_with_key, sample_of, seed_of, takes_key
 from plait.inside.files.file_arguments import path_of
 from plait.inside.help.names import in_words
 
@@ -194,8 +194,9 @@ class MappedDataset(_Wrapping):
         return call_with_key(self.function, lambda inner: sample_of(self.dataset, index, inner), key)
 
 
-def random_split(dataset, lengths, key=None, *, seed=0):
-    """Subsets of a dataset that have these lengths, or these shares of its samples, chosen at random by a key or a seed.
+def random_split(dataset, lengths, key=None, *, seed=None, generator=None):
+    """Subsets of a dataset that have these lengths, or these shares of its samples, chosen at random by a key or a seed, 0 by default. A generator,
+    such as torch.Generator, is a seed: the one that it began with.
 
     >>> train, test = plait.data.random_split(range(10), [0.8, 0.2])
     >>> len(train), len(test), sorted([*train, *test]) == list(range(10))
@@ -210,7 +211,12 @@ def random_split(dataset, lengths, key=None, *, seed=0):
         if isinstance(error, errors.Error):
             raise
         raise errors.TypeError(f"random_split: the lengths are {in_words(lengths)}, expected a list of numbers") from None
-    parts = _data.split_indices(size, lengths, _core.random.key(seed) if key is None else key)
+    if hasattr(key, "initial_seed"):  # PyTorch's third argument is the generator
+        key, generator = None, key
+    seed = seed_of("random_split", seed, generator)
+    if key is not None and generator is not None:
+        raise errors.ValueError("random_split: both a key and a generator are given")
+    parts = _data.split_indices(size, lengths, _core.random.key(seed or 0) if key is None else key)
     return [Subset(dataset, indices) for indices in parts]
 
 

@@ -1,9 +1,10 @@
-"""Random keys of samples: passed to what takes them."""
+"""Random keys of samples: passed to what takes them; and seeds."""
 
 import functools
 import inspect
 
-from plait import _core
+from plait import _core, errors
+from plait.inside.help.names import in_words
 
 
 def takes_key(dataset):
@@ -50,3 +51,20 @@ def call_with_key(function, sample_with, key):
     if key is None:
         key = _core._data.sample_key(0, 0, 0)
     return function(sample_with(_core.random.fold_in(key, 0)), key=key)
+
+
+def seed_of(name, seed, generator=None):
+    """None, or the seed as an int of 64 bits; with a generator, such as PyTorch's, the one that it began with."""
+    if generator is not None:
+        if not callable(getattr(generator, "initial_seed", None)):
+            raise errors.TypeError.with_hint(f"{name}: generator is {in_words(generator)}, expected one with initial_seed()", "seed=0, an integer")
+        if seed is not None:
+            raise errors.ValueError(f"{name}: both a seed and a generator are given")
+        seed = generator.initial_seed()
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise errors.TypeError(f"{name}: the seed is {in_words(seed)}, expected an integer")
+    if not 0 <= seed < 2**64:
+        raise errors.ValueError(f"{name}: the seed is {int(seed)}, expected 0 to 2**64 - 1")
+    return int(seed)

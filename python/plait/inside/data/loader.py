@@ -25,13 +25,15 @@ class DataLoader:
     """Batches of a dataset. A batch is a function of the seed, the epoch and its place alone: it is the same for any number of workers. With
     PyTorch's arguments, and
 
-    - seed: of the order with shuffle=True, and of the random keys of samples (Dataset.get, mapped);
+    - seed: of the order with shuffle=True, and of the random keys of samples (Dataset.get, mapped); 0 by default. A generator,
+      such as torch.Generator, is a seed: the one that it began with;
     - rank, world_size: each of several processes gets a part of each epoch, and the same number of batches. No sample is repeated or lost:
       the last batches are smaller, and may have 0 rows. With batch_size=None, the ranks for which no sample is left end one sample earlier;
     - pad_last: yields (batch, mask). All batches have batch_size rows; where the mask is false they are copies of another sample;
     - worker: "thread" or "process". Threads suit NumPy and Plait, which let other threads run while they compute; processes run Python code
       in parallel, and the dataset is pickled;
-    - in_order=False lets a batch be overtaken by later ones. Within an epoch the state is then of this rank alone;
+    - in_order=False lets a batch be overtaken by later ones. Within an epoch the state is then of this rank alone. Batches of iterable datasets
+      stay in order;
     - device: the tensors of batches are moved there, through pinned memory (with or without pin_memory), while the device computes.
 
     Each iteration is the next epoch. `state_dict()` has the place after the last batch in a few numbers, and an iteration after
@@ -53,24 +55,24 @@ class DataLoader:
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None, pin_memory=False,
                  drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *, prefetch_factor=None,
-                 persistent_workers=False, in_order=True, seed=0, rank=0, world_size=1, worker="thread", pad_last=False, device=None):
+                 persistent_workers=False, in_order=True, seed=None, rank=0, world_size=1, worker="thread", pad_last=False, device=None):
         self.dataset, self.num_workers = dataset, integer("DataLoader", "num_workers", num_workers)
         self.drop_last, self.in_order, self.persistent_workers = bool(drop_last), bool(in_order), bool(persistent_workers)
         self.pad_last, self.worker, self.collate_fn, self.worker_init_fn = bool(pad_last), worker, collate_fn, worker_init_fn
         self.world_size, self.rank = integer("DataLoader", "world_size", world_size, 1), integer("DataLoader", "the rank", rank)
         self.timeout, self.prefetch_factor = timeout, 2 if prefetch_factor is None else integer("DataLoader", "prefetch_factor", prefetch_factor, 1)
         self.pin_memory, self.device = bool(pin_memory), None if device is None else Device(device)
-        self._expect_options(shuffle, generator, prefetch_factor)
+        self._expect_options(shuffle, prefetch_factor)
         if multiprocessing_context is not None and worker == "thread":
             raise errors.ValueError.with_hint("DataLoader: multiprocessing_context is for processes, but the workers are threads", 'worker="process"')
         self._context = context_of(multiprocessing_context) if worker == "process" else None
         self._is_stream = is_stream(dataset)
         self.batch_size, self.sampler, self.batch_sampler = self._order_of(batch_size, bool(shuffle), sampler, batch_sampler)
-        self._position, self._goes_on = Position(seed_of("DataLoader", 0 if seed is None else seed)), True
+        self._position, self._goes_on = Position(seed_of("DataLoader", seed, generator) or 0), True
         self._fetcher = Fetcher(dataset, collate_fn, self.batch_size is not None or self.batch_sampler is not None)
         self._iteration, self._crew = None, None
 
-    def _expect_options(self, shuffle, generator, prefetch_factor):
+    def _expect_options(self, shuffle, prefetch_factor):
         if self.num_workers > _MOST_WORKERS:
             raise errors.ValueError(f"DataLoader: num_workers is {self.num_workers}, expected 0 to {_MOST_WORKERS}")
         if self.rank >= self.world_size:
@@ -83,8 +85,6 @@ class DataLoader:
             raise errors.ValueError(f"DataLoader: timeout is {self.timeout}, expected 0 or more")
         if shuffle not in (None, False, True):
             raise errors.TypeError(f"DataLoader: shuffle is {in_words(shuffle)}, expected True or False")
-        if generator is not None:
-            raise errors.TypeError.with_hint(f"DataLoader: generator is {in_words(generator)}", "seed=0, an integer")
         for name, value in (("collate_fn", self.collate_fn), ("worker_init_fn", self.worker_init_fn)):
             if value is not None and not callable(value):
                 raise errors.TypeError(f"DataLoader: {name} is {in_words(value)}, expected a function")

@@ -6,6 +6,7 @@ import zlib
 from plait import _core, errors
 from plait.inside.arrays.interop import of_host
 from plait.inside.data.datasets import length_of
+from plait.inside.data.keyed import seed_of
 from plait.inside.data.streams import set_epoch
 from plait.inside.help.names import in_words
 from plait.inside.later import Later
@@ -87,20 +88,20 @@ class SequentialSampler(_Computed):
 
 class RandomSampler(_Computed):
     """Another random order of the indices of a dataset in each epoch; with replacement, each index is drawn by itself. The seed is by default
-    that of the loader.
+    that of the loader. A generator, such as torch.Generator, is a seed: the one that it began with.
 
     >>> sampler = plait.data.RandomSampler(range(5), seed=3)
     >>> sorted(sampler), list(sampler) == list(sampler), len(plait.data.RandomSampler("ab", num_samples=7))
     ([0, 1, 2, 3, 4], True, 7)
     """
 
-    def __init__(self, data_source, replacement=False, num_samples=None, *, seed=None):
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None, *, seed=None):
         self._size = length_of("RandomSampler", data_source)
         if not isinstance(replacement, bool):
             raise errors.TypeError(f"RandomSampler: replacement is {in_words(replacement)}, expected True or False")
         self.replacement = replacement
         self.num_samples = self._size if num_samples is None else integer("RandomSampler", "num_samples", num_samples, 1)
-        self._seed = seed_of("RandomSampler", seed)
+        self._seed = seed_of("RandomSampler", seed, generator)
         self._orders(0)
 
     def _orders(self, seed):
@@ -114,9 +115,9 @@ class SubsetRandomSampler(_Computed):
     [2, 4, 8]
     """
 
-    def __init__(self, indices, *, seed=None):
+    def __init__(self, indices, generator=None, *, seed=None):
         self.indices = numbers_in("SubsetRandomSampler", "the indices", indices, "int64")
-        self._seed = seed_of("SubsetRandomSampler", seed)
+        self._seed = seed_of("SubsetRandomSampler", seed, generator)
         self._orders(0)
 
     def _orders(self, seed):
@@ -130,12 +131,12 @@ class WeightedRandomSampler(_Computed):
     {1, 3}
     """
 
-    def __init__(self, weights, num_samples, replacement=True, *, seed=None):
+    def __init__(self, weights, num_samples, replacement=True, generator=None, *, seed=None):
         self.weights = numbers_in("WeightedRandomSampler", "the weights", weights, "float64")
         self.num_samples = integer("WeightedRandomSampler", "num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise errors.TypeError(f"WeightedRandomSampler: replacement is {in_words(replacement)}, expected True or False")
-        self.replacement, self._seed = replacement, seed_of("WeightedRandomSampler", seed)
+        self.replacement, self._seed = replacement, seed_of("WeightedRandomSampler", seed, generator)
         self._made = {}
         self._orders(0)
 
@@ -202,17 +203,6 @@ class BatchSampler(Sampler):
     def __len__(self):
         size = len(self.sampler)
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
-
-
-def seed_of(name, seed):
-    """None, or the seed as an int of 64 bits."""
-    if seed is None:
-        return None
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise errors.TypeError(f"{name}: the seed is {in_words(seed)}, expected an integer")
-    if not 0 <= seed < 2**64:
-        raise errors.ValueError(f"{name}: the seed is {int(seed)}, expected 0 to 2**64 - 1")
-    return int(seed)
 
 
 def numbers_in(name, what, given, dtype):

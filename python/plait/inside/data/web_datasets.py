@@ -1,5 +1,6 @@
 """Shards in WebDataset's layout."""
 
+import glob
 import json
 import os
 import re
@@ -68,8 +69,8 @@ class _Shards:
 class WebDataset(_Shards, Dataset):
     """The samples of tar archives in WebDataset's layout, by number. Members with one name up to the first dot are a sample: a dict by the rest of
     the name. .jpg, .png and .webp become images, .npy tensors, .cls integers, .txt strings, and .json objects; `decode` may have functions of bytes
-    by extension, or be False. Paths may have ranges, as in "train-{000..012}.tar". Opening reads only headers; WebStream opens no shard before its
-    turn.
+    by extension, or be False. Paths may have ranges, as in "train-{000..012}.tar", and be patterns, as "train-*.tar", of files in the order of their
+    names. Opening reads only headers; WebStream opens no shard before its turn.
 
     >>> import io, tarfile, tempfile
     >>> path = tempfile.mkdtemp() + "/train-0.tar"
@@ -167,14 +168,28 @@ def _integer(content):
 
 
 def paths_of(name, given):
-    """A list of paths, with ranges in braces written out."""
+    """A list of paths, with ranges in braces written out, and the files that match patterns in the order of their names."""
     if isinstance(given, (str, os.PathLike)):
         given = [given]
     try:
         paths = [os.fspath(each) for each in given]
     except TypeError:
         raise errors.TypeError(f"{name}: the paths are {in_words(given)}, expected a path, or a list of paths") from None
-    return [each for path in paths for each in (_written_out(path) if isinstance(path, str) else [path])]
+    return [each for path in paths for each in (_found(name, path) if isinstance(path, str) else [path])]
+
+
+def _found(name, path):
+    return [each for written in _written_out(path) for each in _matching(name, written)]
+
+
+def _matching(name, path):
+    """The files that match a pattern of the shell; a file that has its characters in its own name is that file."""
+    if not glob.has_magic(path) or os.path.exists(path):
+        return [path]
+    files = sorted(glob.glob(path, recursive=True))
+    if not files:
+        raise errors.IoError(f"{name}: no file matches {path!r}")
+    return files
 
 
 def _written_out(path):

@@ -9,6 +9,7 @@ from plait.inside.arrays.devices import moved
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
 from plait.inside.trees.moving import to_device
+from plait.inside.trees.patterns import as_patterns, chosen
 
 
 def path_of(function, path):
@@ -48,6 +49,17 @@ def text_of(function, text):
 def loaded(tree, device):
     """The tensors that were read from a file, on a device if one is named; else on the host, where the bytes are."""
     return tree if device is None else to_device(tree, device)
+
+
+def chosen_names(function, names, only, skip):
+    """The tensors of a file that `only` and `skip`, names or patterns of them, choose, in the order of the file."""
+    wanted = set(named_by(function, "only", only, names)) if only else set(names)
+    return [name for name in names if name in wanted - set(named_by(function, "skip", skip, names))]
+
+
+def named_by(function, argument, given, names):
+    """The tensors of a file that an argument names."""
+    return chosen(f"{function}: {argument}", as_patterns(function, given), names, "tensor of the file")
 
 
 def refuse_others(function, given, hint):

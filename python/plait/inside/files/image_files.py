@@ -12,27 +12,30 @@ _SAMPLINGS = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
 _MOST_PIXELS = 178_956_970
 
 
-def decode_image(data, mode="unchanged", *, crop=None, size=None, apply_exif_orientation=False, accept_truncated=False, max_pixels=_MOST_PIXELS):
+def decode_image(data, mode="unchanged", *, crop=None, size=None, apply_exif_orientation=False, accept_truncated=False, max_pixels=_MOST_PIXELS,
+                 keep_16_bits=False):
     """The image of a JPEG, PNG or WebP file, u8[channels, height, width], from the bytes of the file or its path. Modes are "unchanged", "gray",
     "rgb" and "rgba". In memory the channels of a pixel are adjacent.
 
     `crop=(top, left, height, width)` returns only these pixels; of a JPEG only the blocks that they need are decoded. `size=(height, width)` says
     what the image, or its crop, will be resized to: a JPEG is then decoded at the smallest of the scales 1/8, 1/4, 1/2 and 1 that gives at least
     this size, which is faster and changes pixels a little. A file that is damaged or ends early is a ParseError, unless `accept_truncated` accepts
-    a JPEG, whose missing part is grey. So is an image with more than `max_pixels`, before memory is allocated.
+    a JPEG, whose missing part is grey. So is an image with more than `max_pixels`, before memory is allocated. A PNG of 16 bits loses its lower 8,
+    unless `keep_16_bits=True` makes it u16.
 
     >>> image = plait.full((3, 20, 30), 128, dtype="u8")
     >>> file = plait.io.encode_jpeg(image)
     >>> plait.io.decode_image(file).shape, plait.io.decode_image(file, "gray", crop=(0, 0, 5, 5)).shape
     ((3, 20, 30), (1, 5, 5))
     """
-    options = _options("decode_image", mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels)
+    options = _options("decode_image", mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels, keep_16_bits)
     if isinstance(data, (str, os.PathLike)):
         return _core._read_image(path_of("decode_image", data), *options)
     return _core._decode_image(_bytes("decode_image", data), *options)
 
 
-def read_image(path, mode="unchanged", *, crop=None, size=None, apply_exif_orientation=False, accept_truncated=False, max_pixels=_MOST_PIXELS):
+def read_image(path, mode="unchanged", *, crop=None, size=None, apply_exif_orientation=False, accept_truncated=False, max_pixels=_MOST_PIXELS,
+               keep_16_bits=False):
     """decode_image of a file.
 
     >>> import tempfile
@@ -41,7 +44,7 @@ def read_image(path, mode="unchanged", *, crop=None, size=None, apply_exif_orien
     ...     plait.io.read_image(f"{folder}/x.png").shape
     (3, 4, 5)
     """
-    options = _options("read_image", mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels)
+    options = _options("read_image", mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels, keep_16_bits)
     return _core._read_image(path_of("read_image", path), *options)
 
 
@@ -131,12 +134,12 @@ def expect_options(name, **given):
     _options("read_image", **{**known, **given})
 
 
-def _options(function, mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels):
+def _options(function, mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels, keep_16_bits):
     if size is not None and not hasattr(size, "__len__"):
         size = (size, size)
     return (_mode(function, mode), _integers(function, "crop", crop, "(top, left, height, width)", 4),
             _integers(function, "size", size, "(height, width)", 2), bool(apply_exif_orientation), bool(accept_truncated),
-            *_integers(function, "max_pixels", (max_pixels,), "an integer", 1))
+            *_integers(function, "max_pixels", (max_pixels,), "an integer", 1), bool(keep_16_bits))
 
 
 def _integers(function, name, given, expected, count):

@@ -1,7 +1,7 @@
 """NumPy's files, and those of MNIST."""
 
-from plait import _core
-from plait.inside.files.file_arguments import loaded, path_of, tensor_of, tensors_of
+from plait import _core, errors
+from plait.inside.files.file_arguments import chosen_names, loaded, path_of, tensor_of, tensors_of
 
 
 def load_npy(path, *, device=None):
@@ -28,8 +28,9 @@ def save_npy(path, x):
     _core._save_npy(path_of("save_npy", path), tensor_of("save_npy", x))
 
 
-def load_npz(path, *, device=None):
-    """The tensors of a .npz file, {name: tensor}.
+def load_npz(path, *, only=(), skip=(), device=None):
+    """The tensors of a .npz file, {name: tensor}. `only` and `skip` are names to load, or to leave out, or patterns of them: members of
+    strings are an error unless they are left out.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +38,17 @@ def load_npz(path, *, device=None):
     ...     plait.io.load_npz(f"{folder}/both.npz")
     {'x': [1. 1.] : f64[2], 'y': [0 1 2] : i64[3]}
     """
-    return loaded(_core._load_npz(path_of("load_npz", path)), device)
+    file = path_of("load_npz", path)
+    if not only and not skip:
+        return loaded(_whole(file), device)
+    return loaded(_core._load_npz_named(file, chosen_names("load_npz", _core._npz_names(file), only, skip)), device)
+
+
+def _whole(file):
+    try:
+        return _core._load_npz(file)
+    except errors.TypeError as error:  # strings, or another dtype that the library lacks
+        raise errors.TypeError.with_hint(error.message, "load_npz(path, skip=name) leaves a member out, only=names loads some") from None
 
 
 def save_npz(path, tensors, *, compressed=False):

@@ -4,15 +4,17 @@ import collections.abc
 import re
 
 from plait import _core, errors
-from plait.inside.files.file_arguments import Opened, loaded, path_of, refuse_others, tensors_of, text_of
+from plait.inside.files.file_arguments import Opened, chosen_names, loaded, named_by, path_of, refuse_others, tensors_of, text_of
 from plait.inside.help.names import in_words
-from plait.inside.trees.patterns import as_patterns, chosen
 
 
-def load_safetensors(path, *, only=(), skip=(), device=None, **others):
+def load_safetensors(path, *, only=(), skip=(), raw=(), values=(), device=None, **others):
     """The tensors of a safetensors file, {name: tensor}; or of all shards of a model.safetensors.index.json. They are not copied: their
     pages are read when they are first used. plait.nn.load_state puts them into a model. `only` and `skip` are names to load, or to leave out, or
     patterns of them: "encoder.*". They are on the host unless a device is given.
+
+    Tensors of dtypes that Plait lacks are a TypeError, or named so: `raw` are read as u8 tensors of their bytes, whose last axis is in bytes;
+    `values`, of F8_E8M0, F8_E4M3FNUZ and F8_E5M2FNUZ, as f32. True is all of them; with both, raw are those that have no values: F4 and F6.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -24,18 +26,34 @@ def load_safetensors(path, *, only=(), skip=(), device=None, **others):
     """
     refuse_others("load_safetensors", others, "device='cuda' is where they are loaded, the host without it")
     file = _core._open_safetensors(path_of("load_safetensors", path))
-    names, left_out = file.names(), set()
-    for argument, given in ("only", only), ("skip", skip):
-        found = set(chosen(f"load_safetensors: {argument}", as_patterns("load_safetensors", given), names, "tensor of the file"))
-        left_out |= set(names) - found if argument == "only" and given else found
-    return loaded({name: _tensor_in(file, name) for name in names if name not in left_out}, device)
+    readers = _readers(file, raw, values)
+    return loaded({name: readers.get(name, _tensor_in)(file, name) for name in chosen_names("load_safetensors", file.names(), only, skip)}, device)
+
+
+_WITH_VALUES = {"F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"}
+_LACKING = {"F4", "F6_E2M3", "F6_E3M2", *_WITH_VALUES}
+
+
+def _readers(file, raw, values):
+    """The functions that read tensors otherwise, by name of the tensor."""
+    names, readers = file.names(), {}
+    ways = [("raw", raw, _LACKING, _core._Safetensors.bytes), ("values", values, _WITH_VALUES, _core._Safetensors.values)]
+    for argument, given, kinds, read in sorted(ways, key=lambda way: not isinstance(way[1], bool)):  # names count more than True
+        if isinstance(given, bool):
+            found = [name for name in names if given and file.info(name)[0] in kinds]
+        else:
+            found = named_by("load_safetensors", argument, given, names)
+        readers |= dict.fromkeys(found, read)
+    return readers
 
 
 def _tensor_in(file, name):
     try:
         return file.tensor(name)
     except errors.TypeError as error:  # a dtype that the library lacks
-        raise errors.TypeError.with_hint(error.message, f"load_safetensors(path, skip={name!r}) leaves it out") from None
+        way = "values" if file.info(name)[0] in _WITH_VALUES else "raw"
+        reads = "as f32" if way == "values" else "the bytes"
+        raise errors.TypeError.with_hint(error.message, f"load_safetensors(path, {way}=True) reads {reads}, skip={name!r} leaves it out") from None
 
 
 def save_safetensors(path, tensors, metadata=None, *, max_shard_size=None):
@@ -93,6 +111,15 @@ class SafetensorsFile(Opened):
         """The tensor of this name, of which brackets read a part: file.get_slice(name)[:, 8:16]. It has get_shape() and get_dtype(), too."""
         self.get_shape(name)
         return _Part(self, name)
+
+    def get_bytes(self, name):
+        """The bytes of the tensor of this name, as u8; the last axis is in bytes. A tensor of F4 or F6 has only one axis if its rows end within
+        a byte."""
+        return self._opened().bytes(self._named("get_bytes", name))
+
+    def get_values(self, name):
+        """A tensor of F8_E8M0, F8_E4M3FNUZ or F8_E5M2FNUZ, dtypes that Plait lacks, as f32, which is exact."""
+        return self._opened().values(self._named("get_values", name))
 
 
 class _Part:
