@@ -57,7 +57,7 @@ class PythonRoom(Room):
     tests/python; `by_file` has those that notice damages to single files or folders of the package."""
 
     by_file: dict = dataclasses.field(default_factory=dict)
-    _folder = BUILD / "python"
+    _folder = BUILD / "package"
 
     def filter_of(self, file, filter_):
         path = pathlib.Path(file)
@@ -85,6 +85,15 @@ class PythonRoom(Room):
         return [line.split()[1] for line in output.split("\n") if line.startswith(("FAIL: ", "ERROR: "))]
 
 
+class BindingsRoom(PythonRoom):
+    """The C++ of the Python module, which is built with each damage."""
+
+    _folder = BUILD / "python"
+
+    def build(self):
+        return subprocess.run(["ninja", "-C", str(BUILD), "plait_python"], capture_output=True, text=True)
+
+
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
                        "Checkpoints*", "AssociativeScan*", "Scan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
@@ -105,6 +114,7 @@ ROOMS = [
     PythonRoom("python/optimizers", ["transformations", "optimizers", "torch"], 240, "", {
         "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
         "transformations": ["transformations", "optax"], "train_state": ["train_state"]}),
+    BindingsRoom("python/arrays", ["dlpack", "assignment"], 240, ""),
 ]
 
 
@@ -140,7 +150,7 @@ def copy_checkout():
 
 def configure():
     subprocess.run(["cmake", "-S", COPY, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS=-g1", "-DPLAIT_TESTS=ON",
-                    "-DPLAIT_PYTHON=OFF"], check=True, stdout=subprocess.DEVNULL)
+                    f"-DPLAIT_PYTHON_EXECUTABLE={ROOT}/.venv/bin/python"], check=True, stdout=subprocess.DEVNULL)
 
 
 def limit_memory():
