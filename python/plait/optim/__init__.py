@@ -27,8 +27,8 @@ from plait.inside.transformations.descents import (  # noqa: F401
 from plait.inside.transformations.descents_by_squares import adadelta, adafactor, adagrad, cocob, madgrad, novograd, rmsprop, rprop, sm3  # noqa: F401
 from plait.inside.transformations.optimizer import Optimizer, apply_updates, global_norm, incremental_update, periodic_update  # noqa: F401
 from plait.inside.transformations.clipping import (  # noqa: F401
-    adaptive_grad_clip, add_noise, clip, clip_by_block_rms, clip_by_global_norm, differentially_private_aggregate, expect_finite,
-    keep_params_nonnegative, per_example_global_norm_clip, per_example_layer_norm_clip, unitwise_clip, unitwise_norm,
+    adaptive_grad_clip, add_noise, clip, clip_by_block_rms, clip_by_global_norm, clip_by_norm, differentially_private_aggregate,
+    expect_finite, keep_params_nonnegative, per_example_global_norm_clip, per_example_layer_norm_clip, unitwise_clip, unitwise_norm,
     zero_nans)
 from plait.inside.transformations.combining import (  # noqa: F401
     chain, flatten, freeze, masked, multi_transform, named_chain, partition, selective_transform)
