@@ -42,6 +42,9 @@ from plait.inside.losses.distance_losses import (  # noqa: F401
 from plait.inside.losses.linear_cross_entropy import LinearCrossEntropyLoss, linear_cross_entropy  # noqa: F401
 from plait.inside.losses.more_losses import (  # noqa: F401
     dice_loss, hinge_loss, info_nce, log_cosh, nt_xent, sigmoid_focal_loss, softmax_focal_loss)
+from plait.inside.losses.optax_losses import (  # noqa: F401
+    convex_kl_divergence, generalized_kl_divergence, make_fenchel_young_loss, multiclass_generalized_dice_loss, multiclass_perceptron_loss,
+    multiclass_sparsemax_loss, perceptron_loss, poly_loss_cross_entropy, ranking_softmax_loss, sparsemax_loss)
 from plait.inside.models.adapters import LoRALinear, lora, merge_lora  # noqa: F401
 from plait.inside.models.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential  # noqa: F401
 from plait.inside.models.parameter import Parameter  # noqa: F401

@@ -14,6 +14,9 @@ from plait.inside.optimizers.descent import ASGD, SGD, Lion, Rprop  # noqa: F401
 from plait.inside.optimizers.layerwise import LAMB, LARS  # noqa: F401
 from plait.inside.optimizers.lbfgs import LBFGS  # noqa: F401
 from plait.inside.optimizers.muon import Muon  # noqa: F401
+from plait.inside.optimizers.projections import (  # noqa: F401
+    projection_box, projection_halfspace, projection_hypercube, projection_hyperplane, projection_l1_ball, projection_l1_sphere,
+    projection_l2_ball, projection_l2_sphere, projection_linf_ball, projection_non_negative, projection_simplex, projection_vector)
 from plait.inside.optimizers.schedules import (  # noqa: F401
     constant_schedule, cosine_decay_schedule, cosine_onecycle_schedule, exponential_decay, inverse_sqrt_schedule, join_schedules,
     linear_onecycle_schedule, linear_schedule, natural_exp_decay, piecewise_constant_schedule, piecewise_interpolate_schedule,
