@@ -247,7 +247,7 @@ def dtypes(plait):
 
 
 def names_in(stub):
-    return set(re.findall(r"^(?:def |class )?(\w+)\b(?=[:(]| =)", stub, re.M))
+    return set(re.findall(r"^(?:def |class )?(\w+)\b(?=[:(]| =)", stub, re.M)) | set(re.findall(r"^from [.]+ import (\w+) as \1$", stub, re.M))
 
 
 def write(folder):

@@ -2,11 +2,13 @@ import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar, overload
 
-from .. import ArrayLike, DTypeLike, Module, Tensor
+from .. import ArrayLike, DTypeLike, Tensor
+from .. import Module as Module
 
 _T = TypeVar("_T")
 
 def Buffer(value: _T) -> _T: ...  # the attribute is the value
+def Parameter(data: ArrayLike, requires_grad: bool = True) -> Tensor: ...
 
 def state(model: Any, *, buffers: bool = True, frozen: bool = True) -> dict[str, Tensor]: ...
 def load_state(model: _T, state: Mapping[str, Any], *, rename: Mapping[str, str | None] | Callable[[str], str | None] | None = None,

@@ -350,6 +350,7 @@ TransformationCases parts() {
       {"identity", identity()},
       {"clip", clip(0.5)},
       {"clip_by_global_norm", clip_by_global_norm(1.5)},
+      {"clip_by_norm", clip_by_norm(0.5)},
       {"clip_by_block_rms", clip_by_block_rms(0.5)},
       {"adaptive_grad_clip", adaptive_grad_clip(0.3)},
       {"zero_nans", zero_nans()},

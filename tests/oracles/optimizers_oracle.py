@@ -195,6 +195,7 @@ PARTS = {
     "named_chain": m.named_chain(("a", m.clip(0.5)), ("b", m.scale_by_adam())), "flatten": m.flatten(m.scale_by_trust_ratio()),
     "stateless_with_tree_map": m.stateless_with_tree_map(lambda g, p: g + 0.1 * p), "identity": m.identity(), "clip": m.clip(0.5),
     "clip_by_global_norm": m.clip_by_global_norm(1.5), "clip_by_block_rms": m.clip_by_block_rms(0.5), "adaptive_grad_clip": m.adaptive_grad_clip(0.3),
+    "clip_by_norm": m.stateless(lambda g, p: {k: g[k] / jax.numpy.maximum(jax.numpy.sqrt((g[k] ** 2).sum()) / 0.5, 1.0) for k in g}),
     "zero_nans": m.zero_nans(), "scale_by_adam": m.scale_by_adam(), "scale_by_schedule": m.scale_by_schedule(schedule),
     "trace": m.trace(0.9, nesterov=True), "ema": m.ema(0.8), "ema_biased": m.ema(0.8, debias=False),
     "conditionally_transform": m.conditionally_transform(m.scale_by_adam(), lambda step: step % 3 > 0),

@@ -133,6 +133,14 @@ Transformation clip_by_block_rms(Number threshold) {
                         }});
 }
 
+Transformation clip_by_norm(Number max_norm) {
+  return per_parameter({.name = "optim::clip_by_norm",
+                        .numbers = {positive("max_norm", std::move(max_norm))},
+                        .one = [](const StepNumbers& n, const Tensor& update, const Tensor&, Kept) {
+                          return update / maximum(sqrt(sum(squared(update))) / n["max_norm"], 1.);
+                        }});
+}
+
 Transformation clip_by_global_norm(Number max_norm) {
   return per_parameter(
       {.name = "optim::clip_by_global_norm",

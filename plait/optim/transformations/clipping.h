@@ -12,6 +12,8 @@ namespace plait::optim {
 Transformation clip(Number max_delta);  // each element to [-max_delta, max_delta]
 // Scales each update down whose root of the mean square is above the threshold.
 Transformation clip_by_block_rms(Number threshold);
+// Scales each update down whose own norm is above max_norm.
+Transformation clip_by_norm(Number max_norm);
 // Scales all updates down together if their common norm is above max_norm.
 Transformation clip_by_global_norm(Number max_norm);
 // Scales the updates of each unit down whose norm is above `clipping` times the norm of its

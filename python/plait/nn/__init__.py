@@ -38,16 +38,21 @@ from plait.inside.losses.class_losses import (  # noqa: F401
     cross_entropy)
 from plait.inside.losses.distance_losses import (  # noqa: F401
     CosineEmbeddingLoss, GaussianNLLLoss, HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss, MarginRankingLoss, MSELoss, PoissonNLLLoss,
-    SmoothL1Loss, SoftMarginLoss, TripletMarginLoss, TripletMarginWithDistanceLoss)
+    SmoothL1Loss, SoftMarginLoss, TripletMarginLoss, TripletMarginWithDistanceLoss, triplet_margin_with_distance_loss)
 from plait.inside.losses.linear_cross_entropy import LinearCrossEntropyLoss, linear_cross_entropy  # noqa: F401
 from plait.inside.losses.more_losses import (  # noqa: F401
     dice_loss, hinge_loss, info_nce, log_cosh, nt_xent, sigmoid_focal_loss, softmax_focal_loss)
+from plait.inside.losses.optax_losses import (  # noqa: F401
+    convex_kl_divergence, generalized_kl_divergence, make_fenchel_young_loss, multiclass_generalized_dice_loss, multiclass_perceptron_loss,
+    multiclass_sparsemax_loss, perceptron_loss, poly_loss_cross_entropy, ranking_softmax_loss, sparsemax_loss)
 from plait.inside.models.adapters import LoRALinear, lora, merge_lora  # noqa: F401
 from plait.inside.models.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential  # noqa: F401
+from plait.inside.models.parameter import Parameter  # noqa: F401
 from plait.inside.models.parametrizations import parametrize, remove_parametrizations, spectral_norm, weight_norm  # noqa: F401
 from plait.inside.models.quantized import QuantizedEmbedding, QuantizedLinear, quantize  # noqa: F401
 from plait.inside.models.state import call, freeze, load_state, state, unfreeze  # noqa: F401
 from plait.inside.trees.buffers import Buffer  # noqa: F401
+from plait.inside.trees.module import Module  # noqa: F401
 from plait.nn import init  # noqa: F401
 
 __getattr__, __dir__, __all__ = _of_public_module(globals())

@@ -14,6 +14,9 @@ from plait.inside.optimizers.descent import ASGD, SGD, Lion, Rprop  # noqa: F401
 from plait.inside.optimizers.layerwise import LAMB, LARS  # noqa: F401
 from plait.inside.optimizers.lbfgs import LBFGS  # noqa: F401
 from plait.inside.optimizers.muon import Muon  # noqa: F401
+from plait.inside.optimizers.projections import (  # noqa: F401
+    projection_box, projection_halfspace, projection_hypercube, projection_hyperplane, projection_l1_ball, projection_l1_sphere,
+    projection_l2_ball, projection_l2_sphere, projection_linf_ball, projection_non_negative, projection_simplex, projection_vector)
 from plait.inside.optimizers.schedules import (  # noqa: F401
     constant_schedule, cosine_decay_schedule, cosine_onecycle_schedule, exponential_decay, inverse_sqrt_schedule, join_schedules,
     linear_onecycle_schedule, linear_schedule, natural_exp_decay, piecewise_constant_schedule, piecewise_interpolate_schedule,
@@ -27,8 +30,8 @@ from plait.inside.transformations.descents import (  # noqa: F401
 from plait.inside.transformations.descents_by_squares import adadelta, adafactor, adagrad, cocob, madgrad, novograd, rmsprop, rprop, sm3  # noqa: F401
 from plait.inside.transformations.optimizer import Optimizer, apply_updates, global_norm, incremental_update, periodic_update  # noqa: F401
 from plait.inside.transformations.clipping import (  # noqa: F401
-    adaptive_grad_clip, add_noise, clip, clip_by_block_rms, clip_by_global_norm, differentially_private_aggregate, expect_finite,
-    keep_params_nonnegative, per_example_global_norm_clip, per_example_layer_norm_clip, unitwise_clip, unitwise_norm,
+    adaptive_grad_clip, add_noise, clip, clip_by_block_rms, clip_by_global_norm, clip_by_norm, differentially_private_aggregate,
+    expect_finite, keep_params_nonnegative, per_example_global_norm_clip, per_example_layer_norm_clip, unitwise_clip, unitwise_norm,
     zero_nans)
 from plait.inside.transformations.combining import (  # noqa: F401
     chain, flatten, freeze, masked, multi_transform, named_chain, partition, selective_transform)

@@ -1,5 +1,6 @@
 """Results are where their operands are: beside the CPU's values, eagerly and jitted."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -95,6 +96,20 @@ FUNCTIONS = {
 }
 
 
+# Arguments of layers that are made on a device; of others: two sizes.
+CONV, TRANSFORMER = (4, 4, 2), (4, 2, 8)
+SIZES = {
+    **{f"{kind}{space}d": CONV for kind in ("Conv", "ConvTranspose") for space in (1, 2, 3)},
+    **{f"Lazy{kind}{space}d": CONV[1:] for kind in ("Conv", "ConvTranspose") for space in (1, 2, 3)},
+    **{f"{lazy}{kind}{space}d": () if lazy else (4,) for lazy in ("", "Lazy") for kind in ("BatchNorm", "InstanceNorm") for space in (1, 2, 3)},
+    "LazyLinear": (4,), "SyncBatchNorm": (4,), "LayerNorm": (4,), "RMSNorm": (4,), "GroupNorm": (2, 4), "PReLU": (4,), "Bilinear": (4, 3, 2),
+    "Attention": (4, 2), "MultiheadAttention": (4, 2), "TransformerEncoderLayer": TRANSFORMER, "TransformerDecoderLayer": TRANSFORMER,
+    "Transformer": (4, 2, 1, 1, 8), "AdaptiveLogSoftmaxWithLoss": (4, 8, [3, 5]), "MoE": (4, 8, 2), "LinearCrossEntropyLoss": (4, 8),
+    "QuantizedLinear": (8, 4), "QuantizedEmbedding": (4, 8), "LoRALinear": (4, 4),
+}
+NO_TENSORS = {"SinusoidalEmbedding"}
+
+
 class Places(unittest.TestCase):
     def test_functions(self):
         for name, function in FUNCTIONS.items():
@@ -133,6 +148,40 @@ class Places(unittest.TestCase):
                 with self.subTest(layer=layer.__name__):
                     for found, right in zip(placed(run(model, x)), expected, strict=True):
                         np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6)
+
+    def test_layers_are_made_on_their_device(self):
+        """Weights are those of the CPU, and all of them are there."""
+        for name, cls in vars(pl.nn).items():
+            parameters = inspect.signature(cls).parameters if isinstance(cls, type) else {}
+            self.assertTrue("device" in parameters or "dtype" not in parameters or name in NO_TENSORS, name)
+            if "device" not in parameters:
+                continue
+            key = {"key": KEY} if "key" in parameters else {}
+            devices = "cpu", PLACE, pl.Device(PLACE)
+            layers = [cls(*SIZES.get(name, (4, 4)), **key, device=device) for device in devices]
+            if name.startswith("Lazy"):
+                x = np.ones((2, 3, *[4] * int(name[-2])), "f4") if name[-1] == "d" else np.ones((2, 3), "f4")
+                for layer, device in zip(layers, devices):
+                    layer(pl.asarray(x, device=device))
+            ours = [np.asarray(leaf) for leaf in pl.tree.leaves(layers[0])]
+            for layer in layers[1:]:
+                with self.subTest(name):
+                    for found, right in zip(placed(layer), ours, strict=True):
+                        np.testing.assert_allclose(found, right, rtol=1e-6, atol=1e-7)
+
+    def test_a_model_of_layers_on_devices(self):
+        class Net(pl.nn.Module):
+            def __init__(self, device):
+                self.hidden = pl.nn.Linear(2, 3, device=device, key=KEY)
+                self.scale = pl.nn.Parameter(pl.ones(3, device=device))
+
+            def __call__(self, x):
+                return self.hidden(x) * self.scale
+
+        slopes = pl.jit(pl.grad(lambda model, x: model(x).sum()))
+        expected = pl.tree.leaves(slopes(Net("cpu"), numbers()))
+        for found, right in zip(placed(slopes(Net(PLACE), numbers().to(PLACE))), expected, strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-6)
 
     def test_optimizers(self):
         model = pl.nn.Linear(3, 4, key=KEY)

@@ -25,7 +25,7 @@ def is_elsewhere(layer):
 
 def layers():
     """The names of all classes of plait.nn that are layers."""
-    return [name for name, value in vars(pl.nn).items() if isinstance(value, type) and issubclass(value, pl.Module)]
+    return [name for name, value in vars(pl.nn).items() if isinstance(value, type) and issubclass(value, pl.Module) and value is not pl.Module]
 
 
 def real(*shape):

@@ -258,6 +258,14 @@ class Classes(unittest.TestCase):
         active = (1 + ((abs(a - p) - abs(a - n)) * [2.0, 1.0, 0.5]).sum(1) > 0)[:, None]
         np.testing.assert_allclose(slope.numpy(), (active * (abs(a - p) - abs(a - n))).mean(0), atol=1e-12)
 
+    def test_the_function_with_a_distance(self):
+        options = {"margin": 0.3, "swap": True, "reduction": "sum"}
+        given = leaves((5, 3), (5, 3), (5, 3))
+        compare(lambda *x: pl.nn.triplet_margin_with_distance_loss(*x, **options), lambda *x: F.triplet_margin_with_distance_loss(*x, **options), given)
+        far = lambda module: lambda a, b: module.sum(module.abs(a - b), -1)  # noqa: E731
+        compare(lambda *x: pl.nn.triplet_margin_with_distance_loss(*x, distance_function=far(pl)),
+                lambda *x: F.triplet_margin_with_distance_loss(*x, distance_function=far(torch)), given)
+
     def test_wrong(self):
         nn = pl.nn
         for make, error, message in (

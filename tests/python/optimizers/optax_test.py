@@ -316,6 +316,16 @@ class AsOptax(unittest.TestCase):
                 b = b + updates.numpy()
             np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12)
 
+    def test_clip_by_norm(self):
+        """optax has no function for it."""
+        import jax
+
+        theirs = optax.stateless(lambda g, p: {k: g[k] / jax.numpy.maximum(jax.numpy.sqrt((g[k] ** 2).sum()) / 0.5, 1.0) for k in g})
+        wanted = with_optax.theirs(optax.chain(theirs, optax.scale(-0.05)))
+        made = pl.optim.chain(pl.optim.clip_by_norm(0.5), pl.optim.scale(-0.05))
+        for jitted in False, True:
+            self.assertLess(with_optax.difference(with_optax.ours(made, jitted=jitted), wanted), 1e-10)
+
     def test_per_example_clipping(self):
         grads = {name: np.random.default_rng(2).normal(size=(6, *each.shape)) for name, each in with_optax.START.items()}
         for name, arguments in (("per_example_global_norm_clip", (1.5,)), ("per_example_layer_norm_clip", (1.5,)),

@@ -31,13 +31,13 @@ OF_TORCH = [
 ]
 
 
-def rates_of_torch(make, steps=STEPS, lr=0.1):
+def rates_of_torch(make, steps=STEPS, lr=0.1, name="lr"):
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=lr, momentum=0.9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scheduler, rates = make(optimizer), []
         for _ in range(steps):
-            rates.append(optimizer.param_groups[0]["lr"])
+            rates.append(optimizer.param_groups[0][name])
             optimizer.step()
             scheduler.step()
     return np.array(rates)
@@ -58,9 +58,36 @@ class Schedules(unittest.TestCase):
         for name, options, tolerance in OF_TORCH:
             with self.subTest(name, **options):
                 first = {} if {"max_lr", "base_lr"} & set(options) else {"lr": 0.1}
-                own = {each: value for each, value in options.items() if each != "cycle_momentum"}
                 wanted = rates_of_torch(lambda optimizer: getattr(torch_lr, name)(optimizer, **options))
-                self.expect_rates(getattr(own_lr, name)(**first, **own), wanted, tolerance)
+                self.expect_rates(getattr(own_lr, name)(**first, **options), wanted, tolerance)
+
+    def test_momentum_as_in_torch(self):
+        for name, options, tolerance in OF_TORCH:
+            if name not in ("OneCycleLR", "CyclicLR"):
+                continue
+            for momentum in {}, {"base_momentum": 0.5, "max_momentum": 0.97}:
+                named = {**options, **momentum, "cycle_momentum": True}
+                with self.subTest(name, **named):
+                    wanted = rates_of_torch(lambda optimizer: getattr(torch_lr, name)(optimizer, **named), name="momentum")
+                    self.expect_rates(getattr(own_lr, name)(**named).momentum, wanted, tolerance)
+
+    def test_steps_with_a_cycled_momentum(self):
+        gradients = np.random.default_rng(2).normal(size=(40, 3))
+        for name, make in (("SGD", lambda momentum: {"momentum": momentum}), ("Adam", lambda momentum: {"betas": (momentum, 0.99)})):
+            weight = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+            theirs = getattr(torch.optim, name)([weight], lr=0.1, **make(0.9))
+            scheduler = torch_lr.OneCycleLR(theirs, 0.1, total_steps=41)
+            schedule, model = own_lr.OneCycleLR(0.1, total_steps=41), pl.ones(3, dtype=pl.f64)
+            ours = getattr(pl.optim, name)(model, lr=schedule, **make(schedule.momentum))
+            step = pl.jit(lambda ours, model, gradient: ours.update(model, gradient))
+            for each in gradients:
+                weight.grad = torch.tensor(each)
+                theirs.step()
+                scheduler.step()
+                model, ours = step(ours, model, pl.asarray(each))
+            with self.subTest(name):
+                np.testing.assert_allclose(model, weight.detach().numpy(), rtol=1e-10, atol=1e-12)
+                self.assertEqual(pl.stats(step).traces, 1)
 
     def test_none_of_torch_is_missing(self):
         names = [name for name, value in vars(torch_lr).items() if isinstance(value, type) and issubclass(value, torch_lr.LRScheduler)]
@@ -139,6 +166,7 @@ class Schedules(unittest.TestCase):
         for call, error, text in (
                 (lambda: own_lr.StepLR(0.1, 0), pl.ValueError, "StepLR: step_size is 0"),
                 (lambda: own_lr.CyclicLR(0.1, 1.0, mode="round"), pl.ValueError, "CyclicLR: mode is 'round', expected 'triangular' or"),
+                (lambda: own_lr.CyclicLR(0.1, 1.0, cycle_momentum=False).momentum, pl.ValueError, "there is no momentum with cycle_momentum=False"),
                 (lambda: own_lr.OneCycleLR(0.1), pl.TypeError, "OneCycleLR: expected total_steps"),
                 (lambda: own_lr.ReduceLROnPlateau(0.1, factor=1.5), pl.ValueError, "factor is 1.5"),
                 *((lambda value=value: own_lr.StepLR(value, 2), pl.ValueError, "StepLR: lr is .*, expected a number")

@@ -112,6 +112,8 @@ def names_of(node):
         return [node.target.id]
     if isinstance(node, ast.Assign):
         return [each.id for each in node.targets if isinstance(each, ast.Name)]
+    if isinstance(node, ast.ImportFrom) and node.level > 1:  # names of another module of plait
+        return [each.asname for each in node.names if each.asname]
     return []
 
 

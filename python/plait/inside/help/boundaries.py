@@ -89,11 +89,17 @@ def _constructor(init):
         try:
             init(self, *arguments, **named)
         except builtins.TypeError as error:
-            if isinstance(error, errors.Error) or error.__traceback__.tb_next is not None:
+            if isinstance(error, errors.Error) or not _is_of_call(error, init):
                 raise
             raise _wrong_arguments(self, init, str(error)) from None
 
     return construct
+
+
+def _is_of_call(error, init):
+    """True if the error is that of calling __init__, or the function that it wraps, and not one within it."""
+    below = error.__traceback__.tb_next
+    return below is None or below.tb_next is None and hasattr(init, "__wrapped__") and below.tb_frame.f_code is init.__code__
 
 
 def _wrong_arguments(made, init, said):

@@ -229,7 +229,7 @@ NN = {
     "MSE": "plait.nn.MSELoss", "F": "everything without weights is a function of plait: plait.relu(x)", "bce": "plait.binary_cross_entropy",
     "LoRA": "plait.nn.lora, plait.nn.LoRALinear", "NTXentLoss": "plait.nn.nt_xent", "DiceLoss": "plait.nn.dice_loss",
     "FocalLoss": "plait.nn.sigmoid_focal_loss, plait.nn.softmax_focal_loss", "HingeLoss": "plait.nn.hinge_loss", "LogCoshLoss": "plait.nn.log_cosh",
-    "Module": "plait.Module", "Parameter": "a tensor in a plait.Module is a parameter: plait.tensor([1.0, 2.0])", "register_buffer": "self.mask = plait.nn.Buffer(mask)",
+    "register_buffer": "self.mask = plait.nn.Buffer(mask)",
     "functional": "the functions of plait itself: plait.relu, plait.cross_entropy", "Container": "plait.nn.Sequential", "MLP": "plait.nn.Mlp",
     "Dense": "plait.nn.Linear", "LinearCrossEntropyOptions": "plait.nn.LinearCrossEntropyLoss", "RNNBase": "plait.nn.LSTM, plait.nn.GRU or plait.nn.RNN",
     "RNNCellBase": "plait.nn.LSTMCell, plait.nn.GRUCell or plait.nn.RNNCell", "DataParallel": "plait.vmap(f, axis_name='i')",

@@ -2,6 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.layers.checks import name_of, number, one_of, positive, whole
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
 
@@ -273,6 +274,7 @@ class PReLU(Module):
     [-0.5  0.   2. ] : f32[3]
     """
 
+    @on_device
     def __init__(self, num_parameters=1, init=0.25, *, dtype=_core.f32):
         self.num_parameters, self.init = whole(self, "num_parameters", num_parameters, 1), number(self, "init", init)
         self.weight = _core.full((num_parameters,), init, dtype=dtype)

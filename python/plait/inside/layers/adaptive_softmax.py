@@ -8,6 +8,7 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.layers.checks import expect_indices, flag, name_of, number, whole
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.first_weights import drawn
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
 AdaptiveLoss = collections.namedtuple("AdaptiveLoss", ["output", "loss"])
@@ -24,6 +25,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ((3,), (3, 20))
     """
 
+    @on_device
     def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, *, key=None, dtype=_core.f32):
         self.in_features, self.n_classes = whole(self, "in_features", in_features, 1), whole(self, "n_classes", n_classes, 1)
         if not isinstance(cutoffs, (list, tuple)):

@@ -5,6 +5,7 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.layers.checks import function, probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
+from plait.inside.layers.on_device import on_device
 from plait.inside.layers.positions import ALiBi, RoPE
 from plait.inside.layers.first_weights import drawn, fans, uniform_weights
 from plait.inside.trees.buffers import Buffer
@@ -77,6 +78,7 @@ class MultiheadAttention(Module):
     ((3, 5, 8), (3, 5, 5))
     """
 
+    @on_device
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None,
                  batch_first=False, *, key=None, dtype=_core.f32):
         if whole(self, "embed_dim", embed_dim, 1) % whole(self, "num_heads", num_heads, 1):
@@ -214,6 +216,7 @@ class Attention(Module):
     ((1, 1, 8), 6)
     """
 
+    @on_device
     def __init__(self, embed_dim, num_heads, is_causal=False, bias=True, *, num_kv_heads=None, head_dim=None, joined=True, context_dim=None,
                  out_bias=None, window=None, positions=None, qk_norm=None, dropout=0.0, key=None, dtype=_core.f32):
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
@@ -324,6 +327,7 @@ class Mlp(Module):
     (5, 8)
     """
 
+    @on_device
     def __init__(self, features, hidden, activation=_core.gelu, bias=True, *, key=None, dtype=_core.f32):
         keys = _core.random.split_key(drawn(key), 2)
         self.up = Linear(features, hidden, bias, key=keys[0], dtype=dtype)

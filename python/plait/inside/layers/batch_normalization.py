@@ -3,6 +3,7 @@
 from plait import _core, errors
 from plait.inside.layers.checks import expect_dimensions, flag, is_empty, name_of, number, probability, whole
 from plait.inside.layers.normalization import affine_weights
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module
 
@@ -44,6 +45,7 @@ class _WithStatistics(Module):
 
 
 class _BatchNorm(_WithStatistics):
+    @on_device
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, *, bias=True, dtype=_core.f32):
         self._set(num_features, eps, momentum, affine, track_running_stats, bias, dtype)
 
@@ -120,6 +122,7 @@ class SyncBatchNorm(_BatchNorm):
 
     _dimensions = 2, 3, 4, 5
 
+    @on_device
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, axis_name=None, *, bias=True,
                  dtype=_core.f32):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias, dtype=dtype)
@@ -142,6 +145,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_WithStatistics):
+    @on_device
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, *, bias=True, dtype=_core.f32):
         self._set(num_features, eps, momentum, affine, track_running_stats, bias, dtype)
 

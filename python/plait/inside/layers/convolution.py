@@ -2,6 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.layers.checks import each, expect_dimensions, multiple, name_of, one_of, whole
+from plait.inside.layers.on_device import on_device
 from plait.inside.layers.padding import padded
 from plait.inside.layers.first_weights import default_weights
 from plait.inside.trees.module import Module
@@ -29,6 +30,7 @@ class _Convolution(Module):
 
 
 class _Conv(_Convolution):
+    @on_device
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", *,
                  key=None, dtype=_core.f32):
         self._set(in_channels, out_channels, kernel_size, stride, dilation, groups)
@@ -65,6 +67,7 @@ class _Conv(_Convolution):
 class _ConvTranspose(_Convolution):
     _is_transposed = True
 
+    @on_device
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
                  padding_mode="zeros", *, key=None, dtype=_core.f32):
         self._set(in_channels, out_channels, kernel_size, stride, dilation, groups)

@@ -4,6 +4,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.layers.checks import flag, name_of, number, one_of, positive, whole
 from plait.inside.layers.first_weights import drawn
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module
 
@@ -61,6 +62,7 @@ class Embedding(_Table):
     (1, 3, 4)
     """
 
+    @on_device
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False,
                  _weight=None, _freeze=False, *, key=None, dtype=_core.f32):
         self._set(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
@@ -81,6 +83,7 @@ class EmbeddingBag(_Table):
     (2, 4)
     """
 
+    @on_device
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
                  _weight=None, include_last_offset=False, padding_idx=None, *, key=None, dtype=_core.f32):
         self._set(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)

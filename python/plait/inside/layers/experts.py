@@ -9,6 +9,7 @@ from plait.inside.layers.attention import Mlp
 from plait.inside.layers.checks import number, positive, whole
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.first_weights import drawn, uniform_weights
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
 
@@ -19,6 +20,7 @@ class GatedMlp(Module):
     (5, 8)
     """
 
+    @on_device
     def __init__(self, features, hidden, activation=_core.silu, bias=False, *, key=None, dtype=_core.f32):
         keys = _core.random.split_key(drawn(key), 3)
         self.gate = Linear(features, hidden, bias, key=keys[0], dtype=dtype)
@@ -61,6 +63,7 @@ class MoE(Module):
     ((3, 5, 8), 30, ())
     """
 
+    @on_device
     def __init__(self, features, hidden, num_experts, top_k=2, *, activation=_core.silu, is_gated=True, softmax_first=True, normalize=True,
                  noise=0.0, shared_hidden=None, capacity_factor=None, key=None, dtype=_core.f32):
         if not 1 <= whole(self, "top_k", top_k) <= whole(self, "num_experts", num_experts):

@@ -54,8 +54,8 @@ class LazyLinear(_Lazy, Linear):
 
     _plain = Linear
 
-    def __init__(self, out_features, bias=True, *, key=None, dtype=_core.f32):
-        self._postpone(out_features, bias, key=key, dtype=dtype)
+    def __init__(self, out_features, bias=True, *, key=None, dtype=_core.f32, device=None):
+        self._postpone(out_features, bias, key=key, dtype=dtype, device=device)
 
     def _size(self, input):
         return input.shape[-1]
@@ -69,20 +69,21 @@ class _LazyConvolution(_Lazy):
 
 class _LazyConv(_LazyConvolution):
     def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", *, key=None,
-                 dtype=_core.f32):
-        self._postpone(out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, probe=groups, key=key, dtype=dtype)
+                 dtype=_core.f32, device=None):
+        self._postpone(out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, probe=groups, key=key,
+                       dtype=dtype, device=device)
 
 
 class _LazyConvTranspose(_LazyConvolution):
     def __init__(self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
-                 padding_mode="zeros", *, key=None, dtype=_core.f32):
+                 padding_mode="zeros", *, key=None, dtype=_core.f32, device=None):
         self._postpone(out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, probe=groups, key=key,
-                       dtype=dtype)
+                       dtype=dtype, device=device)
 
 
 class _LazyNorm(_Lazy):
-    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, *, bias=True, dtype=_core.f32):
-        self._postpone(eps, momentum, affine, track_running_stats, bias=bias, dtype=dtype)
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, *, bias=True, dtype=_core.f32, device=None):
+        self._postpone(eps, momentum, affine, track_running_stats, bias=bias, dtype=dtype, device=device)
 
     def _size(self, input):
         expect_dimensions(self, input, *self._dimensions)

@@ -5,6 +5,7 @@ import math
 from plait import _core
 from plait.inside.layers.checks import whole
 from plait.inside.layers.first_weights import default_weights
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
 
@@ -30,6 +31,7 @@ class Linear(Module):
     (5, 2)
     """
 
+    @on_device
     def __init__(self, in_features, out_features, bias=True, *, key=None, dtype=_core.f32):
         shape = whole(self, "out_features", out_features), whole(self, "in_features", in_features)
         self.weight, self.bias = default_weights(shape, bias, key, dtype)
@@ -53,6 +55,7 @@ class Bilinear(Module):
     (5, 2)
     """
 
+    @on_device
     def __init__(self, in1_features, in2_features, out_features, bias=True, *, key=None, dtype=_core.f32):
         self.in1_features = whole(self, "in1_features", in1_features, 1)
         self.in2_features = whole(self, "in2_features", in2_features)

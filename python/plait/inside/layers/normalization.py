@@ -2,6 +2,7 @@
 
 from plait import _core
 from plait.inside.layers.checks import expect_dimensions, multiple, number, whole
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
 
@@ -23,6 +24,7 @@ class LayerNorm(Module):
     [[-1.2247357  0.         1.2247357]] : f32[1, 3]
     """
 
+    @on_device
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, *, dtype=_core.f32):
         self.normalized_shape = _shape(self, normalized_shape)
         self.weight, self.bias = affine_weights(self.normalized_shape, elementwise_affine, bias, dtype)
@@ -40,6 +42,7 @@ class RMSNorm(Module):
     [[0.84852815 1.1313709 ]] : f32[1, 2]
     """
 
+    @on_device
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, *, dtype=_core.f32):
         self.normalized_shape = _shape(self, normalized_shape)
         self.weight, _ = affine_weights(self.normalized_shape, elementwise_affine, False, dtype)
@@ -57,6 +60,7 @@ class GroupNorm(Module):
     [[-0.999995    0.999995   -0.99999994  0.99999994]] : f32[1, 4]
     """
 
+    @on_device
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, *, bias=True, dtype=_core.f32):
         self.num_groups, self.num_channels = whole(self, "num_groups", num_groups, 1), whole(self, "num_channels", num_channels)
         multiple(self, "num_channels", self.num_channels, "groups", self.num_groups)

@@ -11,6 +11,7 @@ from plait.inside.help.names import in_words
 from plait.inside.layers.checks import MOST_LAYERS, probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.first_weights import drawn, uniform_weights
+from plait.inside.layers.on_device import on_device
 from plait.inside.optimizers.numbers import is_known
 from plait.inside.transforms.control import scan
 from plait.inside.trees.module import Module, attribute_of
@@ -147,6 +148,7 @@ class RNNCell(_Cell):
     (2, 4)
     """
 
+    @on_device
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", *, key=None, dtype=_core.f32):
         _expect_nonlinearity("RNNCell", nonlinearity)
         self.nonlinearity = nonlinearity
@@ -170,6 +172,7 @@ class GRUCell(_Cell):
 
     _kind = _GRU
 
+    @on_device
     def __init__(self, input_size, hidden_size, bias=True, *, key=None, dtype=_core.f32):
         self._set_up(input_size, hidden_size, bias, key, dtype)
 
@@ -184,6 +187,7 @@ class LSTMCell(_Cell):
 
     _kind = _LSTM
 
+    @on_device
     def __init__(self, input_size, hidden_size, bias=True, *, key=None, dtype=_core.f32):
         self._set_up(input_size, hidden_size, bias, key, dtype)
 
@@ -288,6 +292,7 @@ class RNN(_Layers):
     [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
     """
 
+    @on_device
     def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
                  bidirectional=False, *, key=None, dtype=_core.f32):
         _expect_nonlinearity("RNN", nonlinearity)
@@ -309,6 +314,7 @@ class GRU(_Layers):
 
     _kind = _GRU
 
+    @on_device
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, *, key=None,
                  dtype=_core.f32):
         self._set_up(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, key, dtype)
@@ -325,6 +331,7 @@ class LSTM(_Layers):
 
     _kind = _LSTM
 
+    @on_device
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0, *,
                  key=None, dtype=_core.f32):
         self._set_up(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, key, dtype)

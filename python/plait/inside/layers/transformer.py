@@ -10,6 +10,7 @@ from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.normalization import LayerNorm
 from plait.inside.layers.first_weights import drawn
+from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
 _ACTIVATIONS = {"relu": _core.relu, "gelu": _core.gelu}
@@ -59,6 +60,7 @@ class TransformerEncoderLayer(_Block):
     (3, 5, 8)
     """
 
+    @on_device
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False,
                  norm_first=False, bias=True, *, key=None, dtype=_core.f32):
         self._set_up(["self_attn"], d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, key, dtype)
@@ -82,6 +84,7 @@ class TransformerDecoderLayer(_Block):
     (3, 5, 8)
     """
 
+    @on_device
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False,
                  norm_first=False, bias=True, *, key=None, dtype=_core.f32):
         self._set_up(["self_attn", "multihead_attn"], d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
@@ -168,6 +171,7 @@ class Transformer(Module):
     (3, 5, 8)
     """
 
+    @on_device
     def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, activation="relu",
                  custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, *, key=None,
                  dtype=_core.f32):

@@ -227,3 +227,14 @@ class TripletMarginWithDistanceLoss(_MarginLoss):
         if self.swap:
             far = _core.minimum(far, self.distance_function(positive, negative))
         return reduced(_core.clip(self.margin + near - far, 0, None), self.reduction)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+    """TripletMarginWithDistanceLoss of three tensors [batch, features].
+
+    >>> anchor, positive, negative = plait.zeros((1, 2)), plait.tensor([[0.0, 1.0]]), plait.tensor([[1.5, 0.0]])
+    >>> plait.nn.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=lambda a, b: plait.sum(plait.abs(a - b), -1))
+    0.5 : f32[]
+    """
+    loss = TripletMarginWithDistanceLoss(distance_function=distance_function, margin=margin, swap=swap, reduction=reduction)
+    return loss(anchor, positive, negative)

@@ -6,6 +6,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.layers.checks import is_number
 from plait.inside.layers.linear import Linear
+from plait.inside.layers.on_device import on_device
 from plait.inside.losses.class_losses import ClassLoss, expect_number, expect_reduction
 from plait.inside.transforms.control import scan
 from plait.inside.transforms.custom_rules import custom_vjp
@@ -168,6 +169,7 @@ class LinearCrossEntropyLoss(ClassLoss):
     ()
     """
 
+    @on_device
     def __init__(self, in_features, num_classes, *, out_features=(), bias=False, reduction="mean", weight=None, ignore_index=None,
                  label_smoothing=0.0, softcap=None, chunk=_CHUNK, key=None, dtype=_core.f32):
         super().__init__(weight, reduction=reduction)

@@ -4,6 +4,7 @@ from plait import _core, errors
 from plait.inside.layers.checks import probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
+from plait.inside.layers.on_device import on_device
 from plait.inside.models.quantized import QuantizedLinear
 from plait.inside.models.replaced import replaced
 from plait.inside.layers.first_weights import drawn, uniform_weights
@@ -21,6 +22,7 @@ class LoRALinear(Module):
     (None, (2, 6), (4, 2))
     """
 
+    @on_device
     def __init__(self, in_features, out_features, rank=8, alpha=None, dropout=0.0, bias=True, *, key=None, dtype=_core.f32):
         keys = _core.random.split_key(drawn(key), 2)
         self._set_up(Linear(in_features, out_features, bias, key=keys[0], dtype=dtype), rank, alpha, dropout, keys[1])

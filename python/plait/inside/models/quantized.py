@@ -5,6 +5,7 @@ from plait.inside.arrays.interop import asarray
 from plait.inside.layers.checks import whole
 from plait.inside.layers.embedding import Embedding
 from plait.inside.layers.linear import Linear
+from plait.inside.layers.on_device import on_device
 from plait.inside.models.replaced import replaced
 from plait.inside.trees.buffers import Buffer
 from plait.inside.trees.module import Module
@@ -72,6 +73,7 @@ class QuantizedLinear(_Quantized):
     ((4, 32), (4, 2), (3, 4))
     """
 
+    @on_device
     def __init__(self, in_features, out_features, bias=True, bits=8, group_size=None, *, key=None, dtype=_core.f32):
         self._set_up(Linear(in_features, out_features, bias, key=key, dtype=dtype), bits, group_size)
 
@@ -115,6 +117,7 @@ class QuantizedEmbedding(_Quantized):
     (1, 3, 4)
     """
 
+    @on_device
     def __init__(self, num_embeddings, embedding_dim, bits=8, group_size=None, *, key=None, dtype=_core.f32):
         self._set_weight(Embedding(num_embeddings, embedding_dim, key=key, dtype=dtype).weight, bits, group_size)
 

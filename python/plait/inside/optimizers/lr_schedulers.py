@@ -140,18 +140,44 @@ class CosineAnnealingWarmRestarts(Schedule):
         return cosine(self.lr, self.eta_min, _core.maximum(step - (length - self.T_0) / more, 0.0) / length)
 
 
-class CyclicLR(Schedule):
+class _Momentum(Schedule):
+    """The momentum that a schedule of rates cycles: low where the rate is high."""
+
+    _static = ("rates",)
+
+    def __init__(self, rates):
+        self.rates = rates
+
+    def _at(self, step):
+        return self.rates._momentum_at(step)
+
+
+class _CyclesMomentum(Schedule):
+    def _set_momentum(self, cycle_momentum, base_momentum, max_momentum):
+        self.cycle_momentum, self.base_momentum, self.max_momentum = bool(cycle_momentum), base_momentum, max_momentum
+
+    @property
+    def momentum(self):
+        """The schedule for momentum=, or for the first of betas=: from max_momentum to base_momentum as the rate rises, and back."""
+        if not self.cycle_momentum:
+            raise errors.ValueError.with_hint(f"{type(self).__name__}: there is no momentum with cycle_momentum=False", "leave cycle_momentum out")
+        return _Momentum(self)
+
+
+class CyclicLR(_CyclesMomentum):
     """From base_lr to max_lr over step_size_up steps, and back over step_size_down, again and again. The height of a cycle is the same
     ("triangular"), half of that before ("triangular2"), or falls as gamma^step ("exp_range"); or scale_fn gives it, a function of the
-    cycle, which counts from 1, or of the step (scale_mode="iterations").
+    cycle, which counts from 1, or of the step (scale_mode="iterations"). The momentum cycles the other way, where it is used:
+    SGD(model, lr=schedule, momentum=schedule.momentum).
 
     >>> plait.optim.lr_scheduler.CyclicLR(0.0, 1.0, 2, mode="triangular2")(plait.arange(8))
     [0.   0.5  1.   0.5  0.   0.25 0.5  0.25] : f64[8]
     """
 
-    _static, _others = ("scale_fn",), ("mode", "scale_mode")
+    _static, _others = ("scale_fn",), ("mode", "scale_mode", "cycle_momentum")
 
-    def __init__(self, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0, scale_fn=None, scale_mode="cycle"):
+    def __init__(self, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0, scale_fn=None, scale_mode="cycle",
+                 cycle_momentum=True, base_momentum=0.8, max_momentum=0.9):
         expect_option("CyclicLR", "mode", mode, ("triangular", "triangular2", "exp_range"))
         if scale_fn is not None and not callable(scale_fn):
             raise errors.TypeError(f"CyclicLR: scale_fn is {scale_fn!r}, expected a function")
@@ -159,13 +185,20 @@ class CyclicLR(Schedule):
         self.base_lr, self.max_lr, self.step_size_up = base_lr, max_lr, step_size_up
         self.step_size_down = step_size_up if step_size_down is None else step_size_down
         self.mode, self.gamma, self.scale_fn, self.scale_mode = mode, gamma, scale_fn, scale_mode
+        self._set_momentum(cycle_momentum, base_momentum, max_momentum)
 
     def _at(self, step):
+        return self.base_lr + (self.max_lr - self.base_lr) * self._height(step)
+
+    def _momentum_at(self, step):
+        return self.max_momentum - (self.max_momentum - self.base_momentum) * self._height(step)
+
+    def _height(self, step):
         total = self.step_size_up + self.step_size_down
         done = _core.floor(step / total)
         part, rising = step / total - done, self.step_size_up / total
         height = _core.where(part <= rising, part / rising, (part - 1) / (rising - 1))
-        return self.base_lr + (self.max_lr - self.base_lr) * height * self._scale(step, done)
+        return height * self._scale(step, done)
 
     def _scale(self, step, done):
         if self.scale_fn is not None:
@@ -173,18 +206,19 @@ class CyclicLR(Schedule):
         return {"triangular": lambda: 1.0, "triangular2": lambda: 0.5**done, "exp_range": lambda: self.gamma**step}[self.mode]()
 
 
-class OneCycleLR(Schedule):
+class OneCycleLR(_CyclesMomentum):
     """Rises from max_lr / div_factor to max_lr over pct_start of total_steps, and falls to the beginning divided by final_div_factor; with
-    three_phase=True it falls back as fast as it rose first. The momentum is left alone.
+    three_phase=True it falls back as fast as it rose first. The momentum cycles the other way, where it is used:
+    AdamW(model, lr=schedule, betas=(schedule.momentum, 0.999)).
 
     >>> plait.optim.lr_scheduler.OneCycleLR(1.0, total_steps=11, pct_start=0.5, anneal_strategy="linear")(plait.tensor([0, 10])).round(6)
     [4.e-02 4.e-06] : f64[2]
     """
 
-    _others = ("anneal_strategy", "three_phase")
+    _others = ("anneal_strategy", "three_phase", "cycle_momentum")
 
-    def __init__(self, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, anneal_strategy="cos", div_factor=25.0,
-                 final_div_factor=1e4, three_phase=False):
+    def __init__(self, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, anneal_strategy="cos", cycle_momentum=True,
+                 base_momentum=0.85, max_momentum=0.95, div_factor=25.0, final_div_factor=1e4, three_phase=False):
         expect_option("OneCycleLR", "anneal_strategy", anneal_strategy, ("cos", "linear"))
         if total_steps is None:
             if not isinstance(epochs, int) or not isinstance(steps_per_epoch, int):
@@ -194,11 +228,18 @@ class OneCycleLR(Schedule):
             raise errors.ValueError(f"OneCycleLR: pct_start is {pct_start}, expected a number from 0 to 1")
         self.max_lr, self.total_steps, self.pct_start, self.anneal_strategy = max_lr, total_steps, pct_start, anneal_strategy
         self.div_factor, self.final_div_factor, self.three_phase = div_factor, final_div_factor, bool(three_phase)
+        self._set_momentum(cycle_momentum, base_momentum, max_momentum)
 
     def _at(self, step):
-        first, top = self.max_lr / self.div_factor, self.max_lr
+        first = self.max_lr / self.div_factor
+        return self._annealed(step, first, self.max_lr, first / self.final_div_factor)
+
+    def _momentum_at(self, step):
+        return self._annealed(step, self.max_momentum, self.base_momentum, self.max_momentum)
+
+    def _annealed(self, step, first, top, last):
         middle = [(2 * self.pct_start * self.total_steps - 2, first)] if self.three_phase else []
-        ends = [(self.pct_start * self.total_steps - 1, top), *middle, (self.total_steps - 1, first / self.final_div_factor)]
+        ends = [(self.pct_start * self.total_steps - 1, top), *middle, (self.total_steps - 1, last)]
         made, begin, value = None, 0.0, first
         for end, target in ends:
             phase = SHAPES[self.anneal_strategy](value, target, (step - begin) / (end - begin))

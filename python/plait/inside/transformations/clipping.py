@@ -37,6 +37,20 @@ class clip_by_block_rms(PerWeight):  # noqa: N801
         return update / _core.maximum(_core.sqrt(_core.mean(square(update))) / n.threshold, 1.0)
 
 
+class clip_by_norm(PerWeight):  # noqa: N801
+    """Scales each update down whose own norm is above max_norm.
+
+    >>> tx = plait.optim.clip_by_norm(1.0)
+    >>> tx.update({"w": plait.tensor([3.0, 4.0]), "b": plait.tensor(0.5)}, tx.init(plait.zeros(2)))[0]
+    {'w': [0.6 0.8] : f32[2], 'b': 0.5 : f32[]}
+    """
+
+    max_norm: POSITIVE
+
+    def _one(self, n, update):
+        return update / _core.maximum(_core.sqrt(_core.sum(square(update))) / n.max_norm, 1.0)
+
+
 class clip_by_global_norm(PerWeight):  # noqa: N801
     """Scales all updates down together if their common norm is above max_norm.
 

@@ -1,0 +1,190 @@
+"""Projections of the weights of a tree, all together, onto sets: the nearest tree of the set."""
+
+import math
+
+from plait import _core
+from plait.inside.arrays.interop import asarray
+from plait.inside.arrays.simplex import onto_simplex
+from plait.inside.transformations.transformation import Columns, squared_norm
+from plait.inside.trees.sharing import Distinct
+from plait.tree import flatten
+
+
+class _Weights:
+    """The weights of a tree; one that is at two places counts once."""
+
+    def __init__(self, name, tree):
+        self._columns, self._tree = Columns(f"optim.{name}", tree), tree
+        self.leaves = self._once(self._columns.leaves)
+
+    def _once(self, values):
+        self._distinct = Distinct(list(values), list(map(id, self._columns.leaves)))
+        return self._distinct.values
+
+    def of(self, what, other):
+        """The values of another tree at these places, or a number for all of them."""
+        leaves, _ = flatten(other)
+        if isinstance(other, (int, float)) or len(leaves) == 1 and leaves[0] is other and not asarray(other).ndim:
+            return [other for _ in self.leaves]
+        return self._once(map(asarray, self._columns.of(what, other)))
+
+    def tree(self, values):
+        """The tree with these weights, and all else as it is."""
+        made = dict(zip(self._columns.paths, self._distinct.spread(values)))
+        leaves, structure = flatten(self._tree)
+        return structure.unflatten([made.get(path, leaf) for path, leaf in zip(structure.paths, leaves)])
+
+    def flat(self):
+        """All numbers as one vector."""
+        return _core.concat([_core.flatten(each) for each in self.leaves], 0)
+
+    def of_flat(self, vector):
+        """The tree with the weights of a vector."""
+        made, begin = [], 0
+        for each in self.leaves:
+            end = begin + math.prod(each.shape)
+            made.append(_core.astype(_core.reshape(vector[begin:end], each.shape), each.dtype))
+            begin = end
+        return self.tree(made)
+
+    def scaled(self, factor):
+        return self.tree([each * _core.astype(factor, each.dtype) for each in self.leaves])
+
+
+def projection_non_negative(tree):
+    """Negative numbers as 0.
+
+    >>> plait.optim.projection_non_negative({"w": plait.tensor([1.0, -2.0])})
+    {'w': [1. 0.] : f32[2]}
+    """
+    weights = _Weights("projection_non_negative", tree)
+    return weights.tree([_core.relu(each) for each in weights.leaves])
+
+
+def projection_box(tree, lower, upper):
+    """Each number clipped to its limits, which are numbers, or trees of them.
+
+    >>> plait.optim.projection_box({"w": plait.tensor([1.0, -2.0])}, -0.5, {"w": plait.tensor([0.5, 2.0])})
+    {'w': [ 0.5 -0.5] : f32[2]}
+    """
+    return _boxed("projection_box", tree, lower, upper)
+
+
+def projection_hypercube(tree, scale=1.0):
+    """Each number clipped to 0 and `scale`.
+
+    >>> plait.optim.projection_hypercube({"w": plait.tensor([1.5, -2.0])})
+    {'w': [1. 0.] : f32[2]}
+    """
+    return _boxed("projection_hypercube", tree, 0.0, scale)
+
+
+def projection_linf_ball(tree, scale=1.0):
+    """Each number clipped to -scale and scale.
+
+    >>> plait.optim.projection_linf_ball({"w": plait.tensor([1.5, -2.0])})
+    {'w': [ 1. -1.] : f32[2]}
+    """
+    return _boxed("projection_linf_ball", tree, -scale, scale)
+
+
+def projection_simplex(tree, scale=1.0):
+    """The nearest numbers of 0 or more that sum to `scale`.
+
+    >>> plait.optim.projection_simplex({"w": plait.tensor([1.0, 0.5])})
+    {'w': [0.75 0.25] : f32[2]}
+    """
+    weights = _Weights("projection_simplex", tree)
+    return weights.of_flat(scale * onto_simplex(weights.flat() / scale))
+
+
+def projection_l1_sphere(tree, scale=1.0):
+    """The nearest numbers whose absolute values sum to `scale`.
+
+    >>> plait.optim.projection_l1_sphere({"w": plait.tensor([1.0, -0.5])})
+    {'w': [ 0.75 -0.25] : f32[2]}
+    """
+    weights = _Weights("projection_l1_sphere", tree)
+    return weights.of_flat(_onto_l1_sphere(weights.flat(), scale))
+
+
+def projection_l1_ball(tree, scale=1.0):
+    """The nearest numbers whose absolute values sum to at most `scale`.
+
+    >>> plait.optim.projection_l1_ball({"w": plait.tensor([0.25, -0.5])})
+    {'w': [ 0.25 -0.5 ] : f32[2]}
+    """
+    weights = _Weights("projection_l1_ball", tree)
+    x = weights.flat()
+    return weights.of_flat(_core.where(_core.sum(_core.absolute(x)) <= scale, x, _onto_l1_sphere(x, scale)))
+
+
+def projection_l2_sphere(tree, scale=1.0):
+    """The numbers scaled, so that their norm is `scale`.
+
+    >>> plait.optim.projection_l2_sphere({"w": plait.tensor([3.0, 4.0])})
+    {'w': [0.6 0.8] : f32[2]}
+    """
+    weights = _Weights("projection_l2_sphere", tree)
+    return weights.scaled(scale / _core.sqrt(squared_norm(weights.leaves)))
+
+
+def projection_l2_ball(tree, scale=1.0):
+    """The numbers scaled down, if their norm is above `scale`.
+
+    >>> plait.optim.projection_l2_ball({"w": plait.tensor([3.0, 4.0])}, 10.0)
+    {'w': [3. 4.] : f32[2]}
+    """
+    weights = _Weights("projection_l2_ball", tree)
+    return weights.scaled(scale / _core.sqrt(_core.maximum(squared_norm(weights.leaves), scale**2)))
+
+
+def projection_vector(x, a):
+    """The nearest multiple of the tree a.
+
+    >>> plait.optim.projection_vector({"w": plait.tensor([3.0, 4.0])}, {"w": plait.tensor([2.0, 0.0])})
+    {'w': [3. 0.] : f32[2]}
+    """
+    weights = _Weights("projection_vector", x)
+    way = weights.of("a", a)
+    factor = _dot(weights.leaves, way) / _dot(way, way)
+    return weights.tree([each * _core.astype(factor, each.dtype) for each in way])
+
+
+def projection_hyperplane(x, a, b):
+    """The nearest tree whose product with the tree a is b.
+
+    >>> plait.optim.projection_hyperplane({"w": plait.tensor([3.0, 4.0])}, {"w": plait.tensor([2.0, 0.0])}, 2.0)
+    {'w': [1. 4.] : f32[2]}
+    """
+    return _moved_along("projection_hyperplane", x, a, b, lambda step: step)
+
+
+def projection_halfspace(x, a, b):
+    """The nearest tree whose product with the tree a is at most b.
+
+    >>> plait.optim.projection_halfspace({"w": plait.tensor([3.0, 4.0])}, {"w": plait.tensor([2.0, 0.0])}, 8.0)
+    {'w': [3. 4.] : f32[2]}
+    """
+    return _moved_along("projection_halfspace", x, a, b, lambda step: _core.minimum(step, 0.0))
+
+
+def _boxed(name, tree, lower, upper):
+    weights = _Weights(name, tree)
+    rows = zip(weights.leaves, weights.of("lower", lower), weights.of("upper", upper))
+    return weights.tree([_core.clip(each, least, most) for each, least, most in rows])
+
+
+def _onto_l1_sphere(x, scale):
+    return _core.sign(x) * scale * onto_simplex(_core.absolute(x) / scale)
+
+
+def _dot(xs, ys):
+    return sum(_core.sum(x * y) for x, y in zip(xs, ys))
+
+
+def _moved_along(name, x, a, b, bounded):
+    weights = _Weights(name, x)
+    way = weights.of("a", a)
+    step = bounded((b - _dot(weights.leaves, way)) / _dot(way, way))
+    return weights.tree([each + _core.astype(step, each.dtype) * direction for each, direction in zip(weights.leaves, way)])
