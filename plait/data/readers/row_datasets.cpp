@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void refuse_text(const std::string& path, const std::string& column) {
   throw TypeError("{}: column '{}' is text, which tensors do not hold", path, column)
-      .hint("name the columns of numbers: {.columns = {\"x\"}}");
+      .hint("name the columns of numbers in columns");
 }
 
 }  // namespace

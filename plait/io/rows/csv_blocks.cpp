@@ -11,7 +11,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kMostRowsOfBlock = 1024, kMostCellsOfBlock = size_t{1} << 18;
+constexpr size_t kMostRowsOfBlock = 1024, kMostCellsOfBlock = size_t{1} << 15;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import random
 import tempfile
 import threading
 import time
@@ -61,6 +62,25 @@ class Positions(InFolder):
         self.assertEqual(self.rest(CsvStream(paths), iterator.state_dict()), [])
         headless = CsvStream(self.file("c.csv", "\ufeff1\n2\n"), header=False)
         self.assertEqual(self.rest(headless, {"position": []}), [{"0": 1}, {"0": 2}])
+
+    def test_any_text_is_read_as_by_number(self):
+        order, read = random.Random(1), 0
+        for _ in range(800):
+            path = self.file("a.csv", "".join(order.choices('ab", \n\r\u00e9', (4, 4, 3, 5, 1, 3, 1, 1), k=order.randrange(40))))
+            try:
+                rows = list(pl.io.CsvFile(path, header=False))
+            except pl.errors.Error:
+                continue
+            read += 1
+            self.assertEqual(str(list(CsvStream([path, path], header=False))), str(rows + rows))
+            if rows:
+                place = order.randrange(len(rows) + 1)
+                stream = CsvStream(path, header=False)
+                iterator = iter(stream)
+                for _ in range(place):
+                    next(iterator)
+                self.assertEqual(str(self.rest(stream, iterator.state_dict())), str(rows[place:]))
+        self.assertGreater(read, 100)
 
     def test_another_file_is_refused(self):
         path = self.file("v.csv", "x\n" + "".join(f"{i}\n" for i in range(9)))
