@@ -79,6 +79,7 @@
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 #include "plait/io/rows/csv.h"
+#include "plait/io/rows/csv_blocks.h"
 #include "plait/io/rows/jsonl.h"
 #include "plait/io/rows/line_stream.h"
 #include "plait/io/rows/text_lines.h"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,18 +40,17 @@ class JsonlDataset {
 // Samples are the numbers of a row by the names of their columns: i64[] or f64[].
 class CsvDataset {
  public:
-  // All columns, or these. TypeError for one of text, KeyError for one that is missing.
-  explicit CsvDataset(const std::string& path, const CsvOptions& options = {},
-                      const std::vector<std::string>& columns = {});
+  // TypeError for a column of text: name those of numbers, {.columns = {"x", "y"}}.
+  explicit CsvDataset(const std::string& path, const CsvOptions& options = {});
   int64_t size() const { return file_->size(); }
   std::map<std::string, Tensor> at(int64_t index) const;
-  // Nothing past the last row. The file is only searched up to this row, unless a column's type has
-  // to be found.
-  std::optional<std::map<std::string, Tensor>> find(int64_t index) const;
 
  private:
   std::shared_ptr<const CsvFile> file_;
-  std::vector<std::string> columns_;
 };
+
+// A row of a table of numbers, as a sample. `path` is for the TypeError if a column is text.
+std::map<std::string, Tensor> sample_of(const std::string& path, const CsvTable& table,
+                                        int64_t row);
 
 }  // namespace plait::data

@@ -1,9 +1,10 @@
-// Rows of text, JSONL and CSV files as streams, so that the first batch comes soon. Lines have no
-// index, and their positions are bytes; several threads check and copy them.
+// Rows of text, JSONL and CSV files as streams, so that the first batch comes soon. They have no
+// index, and their positions are bytes; several threads check and copy lines.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "plait/data/readers/row_datasets.h"
+#include "plait/io/rows/csv_blocks.h"
 #include "plait/io/rows/line_stream.h"
 #include "plait/tensor/tensor.h"
 
@@ -48,27 +50,31 @@ class JsonlStream {
   LineStream lines_;
 };
 
-// Samples are those of CsvDataset, of one file after another. With the types of all columns among
-// the options, the first one is there immediately. Positions are rows.
+// Samples are those of CsvDataset, of one file after another: all have the columns of the first
+// one, and the types that its cells have. With the types of all columns among the options, the
+// first sample is there immediately; otherwise the first file is read for them. A row that cannot
+// be read is an error once, and then its successor comes.
 class CsvStream {
  public:
-  explicit CsvStream(std::vector<std::string> paths, CsvOptions options = {},
-                     std::vector<std::string> columns = {})
-      : paths_(std::move(paths)), options_(std::move(options)), columns_(std::move(columns)) {}
+  explicit CsvStream(std::vector<std::string> paths, CsvOptions options = {})
+      : paths_(std::move(paths)), blocks_(paths_, std::move(options)) {}
 
   std::optional<std::map<std::string, Tensor>> next();
-  std::vector<int64_t> position() const { return {number_, row_}; }
+  // The number of the file, the byte where the next row is searched for, and the size of the file:
+  // a file of another size is refused by next().
+  std::vector<int64_t> position() const;
   void seek(std::span<const int64_t> position);
   std::map<std::string, Tensor> finish(std::map<std::string, Tensor> sample, const Tensor&) const {
     return sample;
   }
 
  private:
+  bool has_row() const { return block_ && row_ < block_->table.row_count; }
+
   std::vector<std::string> paths_;
-  CsvOptions options_;
-  std::vector<std::string> columns_;
-  int64_t number_ = 0, row_ = 0;
-  std::optional<CsvDataset> file_ = {};  // empty until it is opened
+  CsvBlocks blocks_;
+  std::shared_ptr<const CsvBlock> block_ = nullptr;
+  int64_t row_ = 0;  // the next one of the block
 };
 
 }  // namespace plait::data

@@ -3,44 +3,20 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/core/text.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/rows/csv_rows.h"
 
 namespace plait {
-namespace {
-
-// Runs what reads a file; its errors name the file.
-template <class Read>
-auto with_path(const std::string& path, const Read& read) {
-  try {
-    return read();
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
-}
-
-}  // namespace
 
 const CsvColumn& CsvTable::at(std::string_view name) const {
   const auto found = std::ranges::find(names, name);
   if (found != names.end()) return columns[static_cast<size_t>(found - names.begin())];
-  const std::string near = nearest_name(name, names);
-  throw KeyError("csv: unknown column {}", in_quotes(name))
-      .hint(near.empty() ? "" : "did you mean " + near + "?");
+  refuse_column(name, names);
 }
 
-struct CsvFile::State {
-  State(const std::string& place, CsvOptions options)
-      : path(place), file(place), rows(with_path(path, [&] {
-          return std::make_unique<CsvRows>(characters_of(file.bytes()), std::move(options));
-        })) {}
-
-  std::string path;
-  InputFile file;
-  std::unique_ptr<CsvRows> rows;
+struct CsvFile::State : OpenCsv {
+  using OpenCsv::OpenCsv;
 };
 
 CsvFile::CsvFile(const std::string& path, CsvOptions options)

@@ -28,6 +28,7 @@ struct CsvOptions {
   std::vector<std::string> names = {};        // instead of those; "0", "1", … without any
   std::map<std::string, CsvType> types = {};  // types of columns by name; the others are found
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null"};  // NaN in f64
+  std::vector<std::string> columns = {};  // that are read, in this order; all without any
 };
 
 using CsvColumn = std::variant<Array, std::vector<std::string>>;
@@ -49,11 +50,12 @@ class CsvFile {
   CsvFile(CsvFile&&) noexcept;
   CsvFile& operator=(CsvFile&&) noexcept;
 
-  const std::vector<std::string>& names() const;
-  int64_t size() const;  // searches the whole file
+  const std::vector<std::string>& names() const;  // only columns that are read
+  int64_t size() const;                           // searches the whole file
   // Reads the whole file, unless the options have the types of all columns. A column of integers is
   // i64. One of numbers, or with missing cells, is f64, and those are NaN. Any other is text; so is
-  // one of integers that would lose digits: past 2^63, or past 2^53 in f64.
+  // one of integers that would lose digits: past 2^63, or past 2^53 in f64. Rows that cannot be
+  // read are left out here, and are errors where they are read.
   const std::vector<CsvType>& types() const;
 
   std::vector<std::string> row(int64_t i) const;  // IndexError past the last row

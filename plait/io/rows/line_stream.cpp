@@ -32,14 +32,18 @@ std::optional<StreamedLine> LineStream::next() {
       byte_ = std::min(place->next, text.size());
       return StreamedLine(file_, paths_[number_], place->begin);
     }
-    ++number_;
-    byte_ = 0;
-    file_ = nullptr;
+    end_file();
   }
   return std::nullopt;
 }
 
-void LineStream::open() {
+void LineStream::end_file() {
+  ++number_;
+  byte_ = 0;
+  file_ = nullptr;
+}
+
+void LineStream::open() try {
   auto file = open_lines(paths_[number_]);
   const std::string_view text = characters_of(file->bytes());
   const bool begins_line =
@@ -51,6 +55,9 @@ void LineStream::open() {
   }
   if (byte_ == 0) byte_ = mark_bytes(text);
   file_ = std::move(file);
+} catch (...) {
+  end_file();
+  throw;
 }
 
 std::vector<int64_t> LineStream::position() const {

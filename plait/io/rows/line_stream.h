@@ -32,7 +32,8 @@ class StreamedLine {
   size_t position_;
 };
 
-// Files are opened when it is their turn. A copy goes on by itself.
+// Files are opened when it is their turn. After an error next() goes on, with the next file if one
+// cannot be opened. A copy goes on by itself.
 class LineStream {
  public:
   explicit LineStream(std::vector<std::string> paths, bool skips_blank = false)
@@ -47,6 +48,7 @@ class LineStream {
 
  private:
   void open();
+  void end_file();
 
   std::vector<std::string> paths_;
   bool skips_blank_;

@@ -63,6 +63,7 @@ constexpr OtherName kOtherNames[] = {
     {"delimiter", "separator"},
     {"quotechar", "quote"},
     {"na_values", "missing"},
+    {"usecols", "columns"},
     // Plait's own names until 0.1.
     {"epsilon", "eps"},
     {"is_training", "training"},

@@ -4,6 +4,7 @@
 
 #include "plait/io/inside/json.h"
 #include "plait/io/rows/csv.h"
+#include "plait/io/rows/csv_blocks.h"
 #include "plait/io/rows/jsonl.h"
 #include "plait/io/rows/line_stream.h"
 #include "plait/io/rows/text_lines.h"
@@ -49,19 +50,52 @@ char character_from(std::string_view what, const std::string& text) {
   throw ValueError("csv: the {} is '{}', expected one character of ASCII", what, text);
 }
 
-CsvOptions csv_options(const std::string& separator, const std::string& quote, bool has_header,
-                       const std::vector<std::string>& names, const nb::dict& types,
-                       const std::optional<std::vector<std::string>>& missing) {
-  CsvOptions options{.separator = character_from("separator", separator),
-                     .quote = character_from("quote", quote),
-                     .has_header = has_header,
-                     .names = names};
-  for (const auto& [column, type] : types) {
+// From the dict that csv_options() in the package made.
+CsvOptions csv_options(const nb::dict& given) {
+  using Names = std::vector<std::string>;
+  const auto optional = [&](const char* name, Names& value) {
+    if (!given[name].is_none()) value = nb::cast<Names>(given[name]);
+  };
+  CsvOptions options{
+      .separator = character_from("separator", nb::cast<std::string>(given["separator"])),
+      .quote = character_from(
+          "quote", given["quote"].is_none() ? "" : nb::cast<std::string>(given["quote"])),
+      .has_header = nb::cast<bool>(given["header"])};
+  optional("names", options.names);
+  optional("missing", options.missing);
+  optional("columns", options.columns);
+  if (given["types"].is_none()) return options;
+  for (const auto& [column, type] : nb::cast<nb::dict>(given["types"])) {
     const std::string name = utf8_of(column);
     options.types[name] = csv_type_from(name, utf8_of(type));
   }
-  if (missing) options.missing = *missing;
   return options;
+}
+
+// The numbers of f64 as bytes, of which NumPy makes objects sooner than we could.
+struct CellsAsPython {
+  nb::object operator()(const Array& array) const {
+    if (array.dtype() == DType::f64) {
+      const auto bytes = std::as_bytes(array.elements<double>());
+      return nb::bytes(bytes.data(), bytes.size());
+    }
+    nb::list result;
+    for (const int64_t number : array.elements<int64_t>()) result.append(nb::int_(number));
+    return result;
+  }
+  nb::object operator()(const std::vector<std::string>& texts) const {
+    nb::list result;
+    for (const std::string& text : texts) result.append(text_object(text));
+    return result;
+  }
+};
+
+nb::list python_cells(const CsvTable& table) {
+  nb::list columns;
+  for (const CsvColumn& column : table.columns) {
+    columns.append(std::visit(CellsAsPython(), column));
+  }
+  return columns;
 }
 
 struct ColumnAsPython {
@@ -72,6 +106,26 @@ struct ColumnAsPython {
     return result;
   }
 };
+
+// Dicts by name, of columns of one length. A copy of a dict has its places: nothing is hashed
+// again.
+nb::list rows_of(const nb::list& names, const nb::list& columns) {
+  nb::dict empty;
+  for (const nb::handle name : names) empty[name] = nb::none();
+  nb::list rows;
+  const auto cells = [&](size_t k) { return PyList_GET_ITEM(columns.ptr(), k); };
+  const Py_ssize_t count = columns.size() == 0 ? 0 : PyList_GET_SIZE(cells(0));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const auto row = nb::steal<nb::dict>(PyDict_Copy(empty.ptr()));
+    for (size_t k = 0; k < columns.size(); ++k) {
+      PyObject* const name = PyList_GET_ITEM(names.ptr(), k);
+      PyObject* const cell = PyList_GET_ITEM(cells(k), i);
+      if (PyDict_SetItem(row.ptr(), name, cell) != 0) nb::raise_python_error();
+    }
+    rows.append(row);
+  }
+  return rows;
+}
 
 nb::dict python_table(const CsvTable& table) {
   nb::dict columns;
@@ -87,17 +141,12 @@ std::string_view csv_type_name(CsvType type) {
 
 void bind_csv(nb::module_& module) {
   nb::class_<CsvFile>(module, "_CsvFile")
-      .def(
-          "__init__",
-          [](CsvFile* place, const nb::bytes& path, const std::string& separator,
-             const std::string& quote, bool has_header, const std::vector<std::string>& names,
-             const nb::dict& types, const std::optional<std::vector<std::string>>& missing) {
-            CsvOptions options = csv_options(separator, quote, has_header, names, types, missing);
-            const std::string file = system_path(path);
-            computed([&] { new (place) CsvFile(file, std::move(options)); });
-          },
-          nb::arg("path"), nb::arg("separator"), nb::arg("quote"), nb::arg("header"),
-          nb::arg("names"), nb::arg("types"), nb::arg("missing").none())
+      .def("__init__",
+           [](CsvFile* place, const nb::bytes& path, const nb::dict& given) {
+             CsvOptions options = csv_options(given);
+             const std::string file = system_path(path);
+             computed([&] { new (place) CsvFile(file, std::move(options)); });
+           })
       .def("names", [](const CsvFile& file) { return file.names(); })
       .def("size", [](const CsvFile& file) { return computed([&] { return file.size(); }); })
       .def("types",
@@ -108,20 +157,45 @@ void bind_csv(nb::module_& module) {
              }
              return types;
            })
-      .def("row", [](const CsvFile& file,
-                     int64_t i) { return ColumnAsPython()(computed([&] { return file.row(i); })); })
+      .def("cells",
+           [](const CsvFile& file, int64_t i) {
+             return python_cells(computed([&] { return file.rows(i, i + 1); }));
+           })
       .def("rows", [](const CsvFile& file, int64_t begin, int64_t end) {
         return python_table(computed([&] { return file.rows(begin, end); }));
       });
 }
 
+std::vector<std::string> system_paths(const std::vector<nb::bytes>& given) {
+  std::vector<std::string> paths;
+  for (const nb::bytes& each : given) paths.push_back(system_path(each));
+  return paths;
+}
+
+void bind_csv_blocks(nb::module_& module) {
+  nb::class_<CsvBlocks>(module, "_CsvBlocks")
+      .def("__init__",
+           [](CsvBlocks* place, const std::vector<nb::bytes>& paths, const nb::dict& options) {
+             new (place) CsvBlocks(system_paths(paths), csv_options(options));
+           })
+      .def("next", [](CsvBlocks& blocks) { return computed([&] { return blocks.next(); }); })
+      .def("position", &CsvBlocks::position)
+      .def("seek", [](CsvBlocks& blocks, const std::vector<int64_t>& position) {
+        computed([&] { blocks.seek(position); });
+      });
+  module.def("_rows_of", &rows_of);
+  nb::class_<CsvBlock>(module, "_CsvBlock")
+      .def("size", [](const CsvBlock& block) { return block.table.row_count; })
+      .def("names", [](const CsvBlock& block) { return block.table.names; })
+      .def("cells", [](const CsvBlock& block) { return python_cells(block.table); })
+      .def("position", &CsvBlock::position);
+}
+
 void bind_line_stream(nb::module_& module) {
   nb::class_<LineStream>(module, "_LineStream")
       .def("__init__",
-           [](LineStream* place, const std::vector<nb::bytes>& given, bool skips_blank) {
-             std::vector<std::string> paths;
-             for (const nb::bytes& each : given) paths.push_back(system_path(each));
-             new (place) LineStream(std::move(paths), skips_blank);
+           [](LineStream* place, const std::vector<nb::bytes>& paths, bool skips_blank) {
+             new (place) LineStream(system_paths(paths), skips_blank);
            })
       .def("next", [](LineStream& stream) { return computed([&] { return stream.next(); }); })
       .def("position", &LineStream::position)
@@ -151,6 +225,7 @@ void bind_rows(nb::module_& module) {
       .def("line", [](const TextLines& lines, int64_t i) {
         return text_object(computed([&] { return lines.line(i); }));
       });
+  bind_csv_blocks(module);
   bind_line_stream(module);
 }
 

@@ -137,13 +137,13 @@ TEST(RowDatasets, AreReadByLoaders) {
   EXPECT_EQ(rows.size(), 2);
   EXPECT_EQ(rows.at(1), "{\"a\": 1}");
   write_text(folder.path("a.csv"), "id,x,name\n1,0.5,a\n2,,b\n");
-  const CsvDataset table(folder.path("a.csv"), {}, {"x", "id"});
+  const CsvDataset table(folder.path("a.csv"), {.columns = {"x", "id"}});
   for (const auto& batch : Loader(table, {.batch_size = 2})) {
     EXPECT_EQ(text_of(batch.at("id").array()), "[1 2] : i64[2]");
     EXPECT_EQ(text_of(batch.at("x").array()), "[0.5 nan] : f64[2]");
   }
   EXPECT_THROW(CsvDataset(folder.path("a.csv")), TypeError);
-  EXPECT_THROW(CsvDataset(folder.path("a.csv"), {}, {"y"}), KeyError);
+  EXPECT_THROW(CsvDataset(folder.path("a.csv"), {.columns = {"y"}}), KeyError);
   EXPECT_THROW(table.at(2), IndexError);
 }
 
@@ -177,27 +177,79 @@ TEST(RowStreams, AreReadByLoadersAndSaveBytes) {
   EXPECT_EQ(text_of((*row).array()), "[2] : i64[1]");
 }
 
-TEST(RowStreams, OfCsvFilesGoOnAtARow) {
+TEST(RowStreams, OfCsvFilesGoOnAtAByte) {
   const TemporaryFolder folder;
   write_text(folder.path("a.csv"), "x,name\n1,one\n2,two\n");
   write_text(folder.path("b.csv"), "x,name\n3,three\n4,\n5,five\n");
   const std::vector<std::string> paths{folder.path("a.csv"), folder.path("b.csv")};
-  const CsvStream stream(paths, {.types = {{"x", CsvType::i64}, {"name", CsvType::text}}}, {"x"});
+  const CsvStream stream(paths, {.columns = {"x"}});
   for (const int workers : {0, 2}) {
     Loader loader(stream, {.batch_size = 3, .workers = workers});
     auto batch = loader.begin();
     EXPECT_EQ(text_of((*batch).at("x").array()), "[1 2 3] : i64[3]");
-    EXPECT_EQ(loader.state().source, (std::vector<int64_t>{1, 1}));
+    EXPECT_EQ(loader.state().source, (std::vector<int64_t>{1, 15, 25}));
     Loader other(stream, {.batch_size = 3});
     other.seek(loader.state());
     EXPECT_EQ(text_of((*other.begin()).at("x").array()), "[4 5] : i64[2]");
   }
   CsvStream again = stream;
-  expect_contains(message_of<ValueError>([&] { again.seek(std::vector<int64_t>{3, 0}); }),
-                  {"[3, 0]", "2 files"});
-  again.seek(std::vector<int64_t>{2, 0});
+  for (const std::vector<int64_t>& place :
+       std::vector<std::vector<int64_t>>{{3, 0, 0}, {1, 0}, {0, 3, 2}}) {
+    expect_contains(message_of<ValueError>([&] { again.seek(place); }), {"2 files"});
+  }
+  again.seek(std::vector<int64_t>{2, 0, 0});
+  EXPECT_FALSE(again.next());
+  again.seek(std::vector<int64_t>{1, 15, 25});
+  write_text(folder.path("b.csv"), "x,name\n3,three\n");
+  expect_contains(message_of<ValueError>([&] { again.next(); }), {"b.csv: 15 bytes", "were 25"});
   EXPECT_FALSE(again.next());
   expect_contains(message_of<TypeError>([&] { CsvStream(paths).next(); }), {"'name' is text"});
+}
+
+// The numbers of column x, and the kinds of errors, until the end.
+std::string outcomes_of(CsvStream stream) {
+  std::string found;
+  for (int i = 0; i < 100; ++i) {
+    try {
+      const auto sample = stream.next();
+      if (!sample) return found;
+      found += fmt::format("{} ", sample->at("x").item<double>());
+    } catch (const Error& error) {
+      found += std::string(name_of(error.kind())) + ' ';
+    }
+  }
+  return found + "without end";
+}
+
+TEST(RowStreams, OfCsvFilesPassErrorsBy) {
+  const TemporaryFolder folder;
+  write_text(folder.path("a.csv"), "x\n1\n2,3\n\"4\"5\n6\n\"7\n8\n");
+  write_text(folder.path("b.csv"), "x\n9\n9.5\n10\n");
+  write_text(folder.path("c.csv"), "y\n11\n");
+  write_text(folder.path("d.csv"), "x\n12\n");
+  std::vector<std::string> paths;
+  for (const char* name : {"a.csv", "none.csv", "b.csv", "c.csv", "d.csv"}) {
+    paths.push_back(folder.path(name));
+  }
+  EXPECT_EQ(outcomes_of(CsvStream(paths)),
+            "1 ParseError ParseError 6 ParseError IoError 9 ParseError 10 ParseError 12 ");
+  CsvStream later(paths);
+  later.seek(std::vector<int64_t>{2, 0, 0});
+  EXPECT_EQ(outcomes_of(later), "9 ParseError 10 ParseError 12 ");
+  paths[0] = folder.path("other.csv");
+  CsvStream lacking(paths);
+  lacking.seek(std::vector<int64_t>{2, 0, 0});
+  EXPECT_EQ(outcomes_of(lacking), "IoError IoError 9 9.5 10 ParseError 12 ");
+  EXPECT_THROW(CsvStream(paths, {.separator = '"'}), ValueError);
+}
+
+TEST(RowStreams, OfLinesPassFilesByThatCannotBeOpened) {
+  const TemporaryFolder folder;
+  write_text(folder.path("a.txt"), "one\n");
+  TextStream stream({folder.path("none.txt"), folder.path("a.txt")});
+  EXPECT_THROW(stream.next(), IoError);
+  EXPECT_EQ(stream.next()->text(), "one");
+  EXPECT_FALSE(stream.next());
 }
 
 }  // namespace

@@ -129,6 +129,22 @@ TEST(Csv, BadOptionsAreRefused) {
   expect_contains(what_of<KeyError>([] { csv_of("a\n").at("b"); }), {"unknown column \"b\""});
 }
 
+TEST(Csv, ColumnsAreChosen) {
+  const std::string_view text = "a,b,c\n1,x,2\n3,y,\n";
+  EXPECT_EQ(shown_table(csv_of(text, {.columns = {"c", "a"}})),
+            "c: [ 2. nan] : f64[2]\na: [1 3] : i64[2]\n");
+  expect_contains(what_of<KeyError>([&] { csv_of(text, {.columns = {"d"}}); }), {"column \"d\""});
+  EXPECT_THROW(csv_of(text, {.columns = {"a", "a"}}), ValueError);
+}
+
+TEST(Csv, ErrorsSayWhichTypeFits) {
+  const CsvOptions integers{.types = {{"a", CsvType::i64}}};
+  expect_contains(csv_error("a\n1.5\n", integers), {"types={\"a\": \"f64\"}"});
+  expect_contains(csv_error("a,b\n,1\n", integers), {"missing cells need f64: types={"});
+  expect_contains(csv_error("a\nx\n", integers), {"types={\"a\": \"text\"}"});
+  expect_contains(csv_error("a\n9223372036854775808\n", integers), {"types={\"a\": \"text\"}"});
+}
+
 TEST(CsvFile, IsReadInPiecesAndByRow) {
   const TemporaryFolder folder;
   const std::string path = folder.path("rows.csv");
@@ -170,7 +186,8 @@ TEST(CsvFile, ErrorsNameTheFile) {
   const CsvFile file(path);
   EXPECT_EQ(file.row(0), (Texts{"1", "2"}));
   expect_contains(message_of<ParseError>([&] { file.row(1); }), {path + ": line 3: "});
-  expect_contains(message_of<ParseError>([&] { file.rows(0, 1); }), {path + ": line 3: "});
+  EXPECT_EQ(file.rows(0, 1).row_count, 1);
+  expect_contains(message_of<ParseError>([&] { file.rows(0, 2); }), {path + ": line 3: "});
   EXPECT_THROW(CsvFile(folder.path("none")), IoError);
   std::ofstream(path) << "\x1f\x8b\x08 and more";
   expect_contains(message_of<ParseError>([&] { load_csv(path); }), {path, "compressed with gzip"});

@@ -39,6 +39,12 @@ class CellCursor {
     return true;
   }
 
+  // After an error: to the end of the line, or of the text if the closing quote is missing.
+  void pass_line() {
+    position_ = std::min(text_.find_first_of("\r\n", position_), text_.size());
+    accept_line_end();
+  }
+
   std::string_view plain_cell() {
     const size_t begin = position_;
     const char separator = dialect_.separator;
@@ -110,16 +116,22 @@ void read_csv_cells(std::string_view text, size_t position, const CsvDialect& di
   row.cells.clear();
   row.unquoted.clear();
   CellCursor cursor(text, position, dialect);
-  do {
-    if (!cursor.at_quote()) {
-      row.cells.push_back(cursor.plain_cell());
-      continue;
-    }
-    bool doubled = false;
-    const std::string_view cell = cursor.quoted_cell(doubled);
-    if (doubled) row.unquoted.push_front(with_single_quotes(cell, dialect.quote));
-    row.cells.push_back(doubled ? std::string_view(row.unquoted.front()) : cell);
-  } while (cursor.accept_separator());
+  try {
+    do {
+      if (!cursor.at_quote()) {
+        row.cells.push_back(cursor.plain_cell());
+        continue;
+      }
+      bool doubled = false;
+      const std::string_view cell = cursor.quoted_cell(doubled);
+      if (doubled) row.unquoted.push_front(with_single_quotes(cell, dialect.quote));
+      row.cells.push_back(doubled ? std::string_view(row.unquoted.front()) : cell);
+    } while (cursor.accept_separator());
+  } catch (const ParseError&) {
+    cursor.pass_line();
+    row.next = cursor.position();
+    throw;
+  }
   row.is_terminated = cursor.accept_line_end();
   row.next = cursor.position();
 }

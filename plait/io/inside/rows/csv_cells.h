@@ -26,7 +26,8 @@ struct CsvCells {
 
 // Reads the row at a position. A row ends with \n, \r\n or \r, or with the text. A quoted cell may
 // contain these and separators; a quote in it is doubled. A quote later in a cell is an ordinary
-// character. ParseErrors name the line: text after the closing quote, a missing closing quote.
+// character. ParseErrors name the line: text after the closing quote, where the row ends with the
+// line; a missing closing quote, where it ends with the text.
 void read_csv_cells(std::string_view text, size_t position, const CsvDialect& dialect,
                     CsvCells& row);
 

@@ -2,6 +2,7 @@
 
 import collections.abc
 import dataclasses
+import operator
 
 from plait import _core, errors
 from plait.inside.arrays.devices import placed
@@ -32,8 +33,12 @@ def _collated(samples, path):
     first = samples[0]
     if isinstance(first, (str, bytes)):
         return samples
+    if isinstance(first, np.number) and set(map(type, samples)) == {type(first)}:
+        return placed(of_host(np.array(samples)), None)
     if isinstance(first, (bool, int, float, complex)) and not hasattr(first, "dtype"):
         return _numbers(samples, path)
+    if type(first) is dict and (columns := _columns_of_dicts(samples)):
+        return {key: _collated(column, f"{path}[{key!r}]") for key, column in columns.items()}
     if isinstance(first, collections.abc.Mapping):
         return like_mapping(first, {key: _part(samples, lambda each: each[key], f"{path}[{key!r}]") for key in _keys(samples, path)})  # noqa: B023
     if isinstance(first, tuple) and hasattr(first, "_fields"):
@@ -51,6 +56,16 @@ def _collated(samples, path):
     where = f"{path.removeprefix('.')} of the samples" if path else "a sample"
     raise errors.TypeError.with_hint(f"default_collate: {where} is {in_words(first)}, expected tensors, arrays, numbers, strings, or lists and dicts of "
                                      "these", "collate_fn=function, of a list of samples")
+
+
+def _columns_of_dicts(samples):
+    """The values by key, soon; None if the dicts differ, or are empty or of other classes."""
+    if set(map(type, samples)) != {dict} or set(map(len, samples)) != {len(samples[0])}:
+        return None
+    try:
+        return {key: list(map(operator.itemgetter(key), samples)) for key in samples[0]} or None
+    except KeyError:
+        return None
 
 
 def _part(samples, of, path):
@@ -80,7 +95,7 @@ def _columns(samples, path):
 
 def _numbers(samples, path):
     try:
-        return asarray(samples)
+        return placed(of_host(samples), None) if set(map(type, samples)) <= {int, float} else asarray(samples)
     except (TypeError, ValueError, errors.Error) as error:
         raise errors.TypeError(f"default_collate: the samples differ{_at(path)}: the first is a number, but not all are") from error
 

@@ -7,7 +7,7 @@ from plait.inside.data.collation import default_collate, default_convert, withou
 from plait.inside.data.datasets import TensorDataset
 from plait.inside.data.failures import name_place
 from plait.inside.data.keyed import function_takes_key, takes_key
-from plait.inside.data.streams import Counted, set_epoch
+from plait.inside.data.streams import Counted, IterableDataset, set_epoch
 
 _data = _core._data
 
@@ -115,6 +115,7 @@ class StreamReader:
     def __init__(self, fetcher, job):
         self._fetcher, self._job, self._place = fetcher, job, job.place
         self._source, self._has_ended = None, False
+        self._finishes = getattr(type(fetcher.dataset), "_finish", IterableDataset._finish) is not IterableDataset._finish
 
     def read(self):
         """The next group; None at the end."""
@@ -128,8 +129,7 @@ class StreamReader:
             self._has_ended = False
         raws, failure, size = [], None, (self._job.batch_size or 1) * self._job.ranks
         try:
-            while len(raws) < size:
-                raws.append(next(self._source))
+            self._source.take(raws, size)
         except StopIteration:
             self._has_ended = True
         except Exception as error:
@@ -163,16 +163,14 @@ class StreamReader:
         plan = _data.EpochPlan(len(group.raws), size, job.ranks, job.rank, False)
         begin, end = plan.share(0, len(group.raws))
         places = list(range(begin, end)) or [0]
-        samples = [self._sample(group, place) for place in places]
+        samples = [self._sample(group, place) for place in places] if self._finishes else [group.raws[place] for place in places]
         indices = [group.place + place for place in places]
         return self._fetcher.joined(Job(job.seed, job.epoch, indices, None, end - begin, size if job.pads else None), samples)
 
     def _sample(self, group, place):
-        dataset, raw, number = self._fetcher.dataset, group.raws[place], group.place + place
-        if not hasattr(dataset, "_finish"):
-            return raw
+        raw, number = group.raws[place], group.place + place
         try:
-            return dataset._finish(raw, _data.sample_key(self._job.seed, self._job.epoch, number))
+            return self._fetcher.dataset._finish(raw, _data.sample_key(self._job.seed, self._job.epoch, number))
         except Exception as error:
             name_place(error, f"sample {number}")
             raise

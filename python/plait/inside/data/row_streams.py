@@ -1,10 +1,12 @@
 """Rows of text, JSONL and CSV files, read from the first to the last."""
 
-from plait import _core, errors
-from plait.inside.data.streams import IterableDataset
+import threading
+
+from plait import _core
+from plait.inside.data.streams import IterableDataset, position_of_state
 from plait.inside.data.web_datasets import paths_of
 from plait.inside.logs.log import encoded
-from plait.inside.rows.readers import CsvFile
+from plait.inside.rows.csv_options import cells_of, csv_options
 
 
 class _LinesOfFiles(IterableDataset):
@@ -40,7 +42,8 @@ class _Lines:
     """Its state is the number of the file, and the byte where the next line begins."""
 
     def __init__(self, dataset, finish):
-        self._stream, self._finish = _core._LineStream(dataset._encoded, dataset._skips_blank), finish
+        self._name, self._finish = type(dataset).__name__, finish
+        self._stream = _core._LineStream(dataset._encoded, dataset._skips_blank)
 
     def __iter__(self):
         return self
@@ -55,7 +58,7 @@ class _Lines:
         return {"position": self._stream.position()}
 
     def load_state_dict(self, state):
-        self._stream.seek(list(state["position"]))
+        self._stream.seek(position_of_state(self._name, state))
 
 
 class TextStream(_LinesOfFiles):
@@ -90,8 +93,10 @@ class JsonlStream(_LinesOfFiles):
 
 
 class CsvStream(IterableDataset):
-    """The rows of CSV files, one file after another, as those of CsvFile, with its options. With the types of all columns, the first row is there
-    immediately; otherwise a file is read for them when its turn comes. A run that continues begins at the file and the row where it was.
+    """The rows of CSV files, one file after another: dicts, as those of CsvFile, with its options. All files have the columns of the first one, and
+    the types that its cells have; a cell that does not fit is an error, after which the next row comes. With the types of all columns, the first
+    row is there immediately; otherwise the first file is read for them. A run that continues begins at the file and the byte where it was, and
+    refuses a file of another size.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/data.csv"
@@ -100,42 +105,57 @@ class CsvStream(IterableDataset):
     [{'x': [1 2] : i64[2], 'name': ['one', 'two']}]
     """
 
-    def __init__(self, paths, **options):
-        self.paths, self._options = paths_of("CsvStream", paths), options
+    def __init__(self, paths, *, separator=",", quote='"', header=True, names=None, types=None, missing=None, columns=None):
+        self.paths = paths_of("CsvStream", paths)
+        self._options = csv_options("CsvStream", separator=separator, quote=quote, header=header, names=names, types=types, missing=missing,
+                                    columns=columns)
+        self._encoded = [encoded(path) for path in self.paths]
+        self._blocks()  # which checks the characters
 
     def __repr__(self):
         return f"CsvStream({self.paths})"
 
     def __iter__(self):
-        return _CsvRows(self.paths, self._options)
+        return _CsvRows(self._blocks())
+
+    def _blocks(self):
+        return _core._CsvBlocks(self._encoded, self._options)
 
 
 class _CsvRows:
-    """Its state is the number of the file, and that of the next row."""
+    """Its state is the number of the file, the byte where the next row is searched for, and the size of the file. Threads may share it."""
 
-    def __init__(self, paths, options):
-        self._paths, self._options, self._number, self._row, self._file = paths, options, 0, 0, None
+    def __init__(self, blocks):
+        self._blocks, self._turn = blocks, threading.Lock()
+        self._drop()
+
+    def _drop(self):
+        self._block, self._rows = None, iter([])
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        while self._number < len(self._paths):
-            self._file = self._file or CsvFile(self._paths[self._number], **self._options)
-            try:
-                row = self._file[self._row]
-            except errors.IndexError:
-                self._number, self._row, self._file = self._number + 1, 0, None
-            else:
-                self._row += 1
+        for row in self._rows:  # the iterator of a list has each row for one thread, also without a lock
+            return row
+        with self._turn:
+            for row in self._rows:  # another thread has read them
                 return row
-        raise StopIteration
+            self._drop()
+            block = self._blocks.next()
+            if block is None:
+                raise StopIteration
+            rows = iter(_core._rows_of(block.names(), cells_of(block.cells())))
+            row = next(rows)
+            self._block, self._rows = block, rows
+            return row
 
     def state_dict(self):
-        return {"position": [self._number, self._row]}
+        with self._turn:
+            return {"position": self._blocks.position() if self._block is None else self._block.position(self._block.size() - self._rows.__length_hint__())}
 
     def load_state_dict(self, state):
-        position = [int(each) for each in state["position"]] or [0, 0]
-        if len(position) != 2 or not 0 <= position[0] <= len(self._paths) or position[1] < 0:
-            raise errors.ValueError(f"CsvStream: the position is {position}, expected the number of one of {len(self._paths)} files and a row")
-        (self._number, self._row), self._file = position, None
+        position = position_of_state("CsvStream", state)
+        with self._turn:
+            self._blocks.seek(position)
+            self._drop()

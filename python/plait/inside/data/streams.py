@@ -1,5 +1,7 @@
 """Datasets that are read from the beginning to the end."""
 
+import operator
+
 from plait import errors
 from plait.inside.data.datasets import Dataset, MappedDataset, length_of
 from plait.inside.data.keyed import call_with_key
@@ -118,6 +120,15 @@ class Counted:
         self.place += 1
         return sample
 
+    def take(self, samples, size):
+        """Adds samples to a list until it has this size. What ends that is raised; the samples before it are there."""
+        begin, iterator = len(samples), self._iterator
+        try:
+            while len(samples) < size:
+                samples.append(next(iterator))
+        finally:
+            self.place += len(samples) - begin
+
     def state(self):
         """The iterator's own, or {}."""
         save = getattr(self._iterator, "state_dict", None)
@@ -147,6 +158,18 @@ class MappedStream(IterableDataset):
         if isinstance(self.dataset, IterableDataset):
             return call_with_key(self.function, lambda inner: self.dataset._finish(raw, inner), key)
         return call_with_key(self.function, lambda inner: raw, key)
+
+
+def position_of_state(name, state):
+    """The numbers of a state {"position": [...]}, which are few integers."""
+    try:
+        position = [operator.index(each) for each in state["position"]]
+    except (TypeError, LookupError):
+        position = None
+    if position is None or not all(abs(each) < 2**63 for each in position):
+        raise errors.ValueError.with_hint(f"{name}: the state is {in_words(state)}, expected a dict with a position of integers",
+                                          "what state_dict() of an iterator returned")
+    return position
 
 
 def set_epoch(dataset, epoch):

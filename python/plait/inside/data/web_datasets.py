@@ -7,7 +7,7 @@ import re
 
 from plait import _core, errors
 from plait.inside.data.datasets import Dataset, _expect_index
-from plait.inside.data.streams import IterableDataset
+from plait.inside.data.streams import IterableDataset, position_of_state
 from plait.inside.files.file_arguments import path_of
 from plait.inside.files.image_files import decode_image
 from plait.inside.help.names import in_words
@@ -148,7 +148,7 @@ class _RawIterator:
         return {"position": self._stream.position()}
 
     def load_state_dict(self, state):
-        self._stream.seek(list(state["position"]))
+        self._stream.seek(position_of_state("WebStream", state))
 
 
 class _DecodedSamples(_RawIterator):
@@ -172,9 +172,11 @@ def paths_of(name, given):
     if isinstance(given, (str, os.PathLike)):
         given = [given]
     try:
-        paths = [os.fspath(each) for each in given]
+        paths = None if hasattr(given, "read") else [os.fspath(each) for each in given]  # an open file would be asked for its lines
     except TypeError:
-        raise errors.TypeError(f"{name}: the paths are {in_words(given)}, expected a path, or a list of paths") from None
+        paths = None
+    if paths is None:
+        raise errors.TypeError(f"{name}: the paths are {in_words(given)}, expected a path, or a list of paths")
     return [each for path in paths for each in (_found(name, path) if isinstance(path, str) else [path])]
 
 

@@ -13,6 +13,7 @@ RENAMED = {
     **dict.fromkeys(("pool_size", "window_shape", "kernel"), ("kernel_size",)), **dict.fromkeys(("rngs", "rng", "seed"), ("key",)),
     "param_dtype": ("dtype",), **dict.fromkeys(("use_scale", "scale", "center"), ("affine", "elementwise_affine")), "axis": ("dim",), "dim": ("axis",),
     "alpha": ("negative_slope",), **dict.fromkeys(("learning_rate", "step_size"), ("lr",)), "lr": ("learning_rate",), "nesterov_momentum": ("nesterov",),
+    "usecols": ("columns",), "na_values": ("missing",), "quotechar": ("quote",), **dict.fromkeys(("sep", "delimiter"), ("separator",)), "dtypes": ("types",),
     **dict.fromkeys(("beta1", "beta2", "beta_1", "beta_2", "b1", "b2"), ("betas",)), **dict.fromkeys(("decay", "wd", "l2"), ("weight_decay",)),
 }
 

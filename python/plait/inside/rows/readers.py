@@ -4,10 +4,8 @@ import itertools
 import os
 
 from plait import _core, errors
-from plait.inside.later import Later
 from plait.inside.logs.log import encoded
-
-np = Later("numpy")
+from plait.inside.rows.csv_options import cells_of, csv_options
 
 
 class _Rows:
@@ -57,15 +55,13 @@ class CsvFile(_Rows):
     [0.5  0.25] : f64[2]
     """
 
-    def __init__(self, path, *, separator=",", quote='"', header=True, names=None, types=None, missing=None):
-        _expect_csv_options(separator, quote, header)
-        self._given = (path,), {"separator": separator, "quote": quote, "header": header, "names": names, "types": types, "missing": missing}
-        self._core = _core._CsvFile(encoded(path), separator, quote or "", header, list(names or ()), dict(types or {}),
-                                    None if missing is None else list(missing))
+    def __init__(self, path, *, separator=",", quote='"', header=True, names=None, types=None, missing=None, columns=None):
+        options = csv_options("CsvFile", separator=separator, quote=quote, header=header, names=names, types=types, missing=missing, columns=columns)
+        self._given, self._core = ((path,), options), _core._CsvFile(encoded(path), options)
 
     @property
     def names(self):
-        """The names of the columns."""
+        """The names of the columns that are read."""
         return self._core.names()
 
     @property
@@ -79,23 +75,10 @@ class CsvFile(_Rows):
 
     def __getitem__(self, i):
         place = self._place(i)
-        columns = self._core.rows(place, place + 1) if place >= 0 else {}
-        if not columns or not all(map(len, columns.values())):
+        columns = cells_of(self._core.cells(place)) if place >= 0 else []
+        if not columns or not all(columns):
             raise errors.IndexError(f"{self!r} has {len(self)} rows, not row {i}")
-        return {name: column[0] if isinstance(column, list) else _number(column[0].item()) for name, column in columns.items()}
-
-
-def _number(value):
-    """A float of Python would be f32 in a batch."""
-    return np.float64(value) if isinstance(value, float) else value
-
-
-def _expect_csv_options(separator, quote, header):
-    if not isinstance(header, bool):
-        raise errors.TypeError.with_hint(f"read_csv: header is {header!r}, expected True or False", 'header=False, names=["id", "score"]')
-    for name, value in ("separator", separator), ("quote", "" if quote is None else quote):
-        if not isinstance(value, str):
-            raise errors.TypeError(f"read_csv: the {name} is {value!r}, expected one character")
+        return dict(zip(self.names, (column[0] for column in columns)))
 
 
 class JsonlFile(_Rows):
@@ -132,10 +115,11 @@ class TextLines(_Rows):
         return self._core.line(self._place(i))
 
 
-def read_csv(path, *, separator=",", quote='"', header=True, names=None, types=None, missing=None):
+def read_csv(path, *, separator=",", quote='"', header=True, names=None, types=None, missing=None, columns=None):
     """The columns of a CSV file (RFC 4180) by name: tensors of numbers, and lists of strings. A column of integers is i64; one of numbers, or
     with missing cells, is f64, and those are NaN; any other is text, also one of integers that would lose digits. `types` says it for columns by
-    name: 'i64', 'f64' or 'text'. Cells equal to one of `missing` are missing: by default empty ones, NA, N/A, NaN, nan and null.
+    name: 'i64', 'f64' or 'text'. Cells equal to one of `missing` are missing: by default empty ones, NA, N/A, NaN, nan and null. `columns` are
+    the names of those that are read, in this order.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/table.csv"
@@ -143,7 +127,8 @@ def read_csv(path, *, separator=",", quote='"', header=True, names=None, types=N
     >>> plait.io.read_csv(path)
     {'id': [1 2] : i64[2], 'score': [0.5 nan] : f64[2]}
     """
-    return CsvFile(path, separator=separator, quote=quote, header=header, names=names, types=types, missing=missing).rows()
+    options = csv_options("read_csv", separator=separator, quote=quote, header=header, names=names, types=types, missing=missing, columns=columns)
+    return CsvFile(path, **options).rows()
 
 
 def read_jsonl(path):
