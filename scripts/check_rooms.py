@@ -51,7 +51,8 @@ OF_A_THREAD = {
     "python/bindings/errors/errors.cpp": "the C++ exception that passes through Python on this thread",
 }
 
-# A unit is a source and its header. At most this many units may include each other in a cycle.
+# A unit is a header and the sources of its name, wherever they are in its room. At most this many units may include each other
+# in a cycle.
 MOST_IN_A_CYCLE = 5
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -123,6 +124,12 @@ def umbrella_problems():
         yield f"{UMBRELLA} is not all public headers: scripts/check_rooms.py --fix"
 
 
+def unit_of(name):
+    """room/stem of a path below plait; names are unique within a room (folder_problems)."""
+    path = pathlib.PurePosixPath(name)
+    return f"{path.parts[1]}/{path.stem}"
+
+
 def units_included():
     """{unit: units that its header or source includes}."""
     included_by = collections.defaultdict(set)
@@ -130,8 +137,8 @@ def units_included():
         name = str(file.relative_to(ROOT))
         if name == UMBRELLA:
             continue
-        unit = name.rsplit(".", 1)[0]
-        included_by[unit] |= {other.rsplit(".", 1)[0] for _, other in includes_of(file) if other.startswith("plait/")} - {unit}
+        unit = unit_of(name)
+        included_by[unit] |= {unit_of(other) for _, other in includes_of(file) if other.startswith("plait/")} - {unit}
     return included_by
 
 
@@ -172,8 +179,7 @@ def cycles(graph):
 def cycle_problems():
     for group in cycles(units_included()):
         if len(group) > MOST_IN_A_CYCLE:
-            units = ", ".join(unit.removeprefix("plait/") for unit in group)
-            yield f"{len(group)} units include each other in a circle, where {MOST_IN_A_CYCLE} may: {units}"
+            yield f"{len(group)} units include each other in a circle, where {MOST_IN_A_CYCLE} may: {', '.join(group)}"
 
 
 # The library, the Python package and its bindings, the tests and the manual, with the endings of their sources. Names are unique

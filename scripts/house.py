@@ -184,7 +184,7 @@ def largest_cycles():
     """{room: units in its largest include cycle}."""
     largest = {}
     for group in check_rooms.cycles(check_rooms.units_included()):
-        room = group[0].split("/")[1]
+        room = group[0].split("/")[0]
         largest[room] = max(largest.get(room, 0), len(group))
     return largest
 
