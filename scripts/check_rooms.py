@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, how many files a
-folder has (also in the Python package, its bindings, the tests and the manual), that primitives are named by handles, and that
-switches over structures have no default. With --fix it writes plait/plait.h first."""
+folder has, that primitives are named by handles, and that switches over structures have no default. With --fix it writes
+plait/plait.h first."""
 
 import collections
 import pathlib
@@ -51,7 +51,8 @@ OF_A_THREAD = {
     "python/bindings/errors/errors.cpp": "the C++ exception that passes through Python on this thread",
 }
 
-# A unit is a source and its header. At most this many units may include each other in a cycle.
+# A unit is a header and the sources of its name, wherever they are in its room. At most this many units may include each other
+# in a cycle.
 MOST_IN_A_CYCLE = 5
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -123,6 +124,12 @@ def umbrella_problems():
         yield f"{UMBRELLA} is not all public headers: scripts/check_rooms.py --fix"
 
 
+def unit_of(name):
+    """room/stem of a path below plait; names are unique within a room (name_problems)."""
+    path = pathlib.PurePosixPath(name)
+    return f"{path.parts[1]}/{path.stem}"
+
+
 def units_included():
     """{unit: units that its header or source includes}."""
     included_by = collections.defaultdict(set)
@@ -130,8 +137,8 @@ def units_included():
         name = str(file.relative_to(ROOT))
         if name == UMBRELLA:
             continue
-        unit = name.rsplit(".", 1)[0]
-        included_by[unit] |= {other.rsplit(".", 1)[0] for _, other in includes_of(file) if other.startswith("plait/")} - {unit}
+        unit = unit_of(name)
+        included_by[unit] |= {unit_of(other) for _, other in includes_of(file) if other.startswith("plait/")} - {unit}
     return included_by
 
 
@@ -172,33 +179,39 @@ def cycles(graph):
 def cycle_problems():
     for group in cycles(units_included()):
         if len(group) > MOST_IN_A_CYCLE:
-            units = ", ".join(unit.removeprefix("plait/") for unit in group)
-            yield f"{len(group)} units include each other in a circle, where {MOST_IN_A_CYCLE} may: {units}"
+            yield f"{len(group)} units include each other in a circle, where {MOST_IN_A_CYCLE} may: {', '.join(group)}"
 
 
-# The library, the Python package and its bindings, the tests and the manual, with the endings of their sources. Names are unique
-# within each of the first three.
-TREES = {"plait": (".h", ".inl", ".cpp"), "python/plait": (".py",), "python/bindings": (".h", ".cpp"), "tests": (".h", ".cpp", ".py"), "docs": (".md",)}
+TREES = ("plait", "python", "tests", "docs", "scripts", "tools", "examples", "bench", "cmake")
+# Within each of these, the names of sources are unique.
 WITH_UNIQUE_NAMES = ("plait", "python/plait", "python/bindings")
+SOURCES = (".h", ".inl", ".cpp", ".py")
 
 
-def sources_by_folder(tree):
-    """{folder: sources in it} of the folders below `tree`."""
+def files_by_folder():
+    """{folder: files in it} of the folders below TREES."""
     folders = collections.defaultdict(list)
-    for path in sorted((ROOT / tree).rglob("*.*")):
-        if path.suffix in TREES[tree]:
+    for path in sorted(path for tree in TREES for path in (ROOT / tree).rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
             folders[path.parent].append(path)
     return folders
 
 
-def folder_problems(tree):
+def crowded_folders():
+    """(folder, number of its files) of those that have too many."""
+    return [(folder, len(files)) for folder, files in files_by_folder().items() if len(files) > MOST_FILES_IN_A_FOLDER]
+
+
+def folder_problems():
+    for folder, count in crowded_folders():
+        yield f"{folder.relative_to(ROOT)}: {count} files; put some into a folder of their own (at most {MOST_FILES_IN_A_FOLDER})"
+
+
+def name_problems(tree):
     places = collections.defaultdict(list)
-    for folder, files in sources_by_folder(tree).items():
-        if len(files) > MOST_FILES_IN_A_FOLDER:
-            yield f"{folder.relative_to(ROOT)}: {len(files)} files; put some into a folder of their own (at most {MOST_FILES_IN_A_FOLDER})"
-        for file in files:
-            if file.name != "__init__.py" and tree in WITH_UNIQUE_NAMES:
-                places[file.name].append(str(file.relative_to(ROOT)))
+    for file in sorted((ROOT / tree).rglob("*.*")):
+        if file.suffix in SOURCES and file.name != "__init__.py":
+            places[file.name].append(str(file.relative_to(ROOT)))
     for paths in places.values():
         if len(paths) > 1:
             yield f"{' and '.join(paths)}: one name for {len(paths)} files"
@@ -247,7 +260,7 @@ def main():
     if sys.argv[1:] == ["--fix"]:
         (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
     problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(),
-                *[problem for tree in TREES for problem in folder_problems(tree)], *handle_problems(), *structure_problems(), *thread_problems()]
+                *folder_problems(), *[problem for tree in WITH_UNIQUE_NAMES for problem in name_problems(tree)], *handle_problems(), *structure_problems(), *thread_problems()]
     print("\n".join(problems) if problems else f"   every include leads to a room above, public headers to public ones, and no cycle has more than {MOST_IN_A_CYCLE} units")
     return 1 if problems else 0
 

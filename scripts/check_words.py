@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the words of comments, text literals and documents: phrases that docs/glossary.md replaces by the field's terms
+"""Checks the words of comments, text literals, documents and titles of damages: phrases that docs/glossary.md replaces by the field's terms
 must not appear, and comments must not begin with What, Of or Whether. Names in code must not have the phrases of NAMES."""
 
 import bisect
@@ -15,8 +15,8 @@ import check_rooms  # noqa: E402
 ROOT = check_rooms.ROOT
 FOLDERS = ("plait", "python", "tools", "examples", "scripts", "docs", "tests", "bench")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
-# The glossary lists the phrases; the others have headings that name groups of other libraries' tests, and a history.
-EXCEPTIONS = {"docs/glossary.md", "docs/outside.md", "docs/roadmap.md", "docs/shows.md", "scripts/check_words.py"}
+# The glossary lists the phrases; outside.md has headings that name groups of other libraries' tests.
+EXCEPTIONS = {"docs/glossary.md", "docs/outside.md", "scripts/check_words.py"}
 FOREIGN = "tests/others/"  # its messages name the groups of docs/outside.md
 
 # (pattern, what to write instead)
@@ -50,6 +50,9 @@ def comments_and_literals(file, text):
     """The text with everything else replaced by spaces, so that lines keep their numbers."""
     if file.suffix == ".md":
         return text
+    if file.suffix == ".txt":  # damages: comments, and the first lines of paragraphs, which are titles
+        lines = text.split("\n")
+        return "\n".join(line if line.startswith("#") or not before else " " * len(line) for before, line in zip(["", *lines], lines))
     kept = [" " if c != "\n" else c for c in text]
 
     def keep(begin, end):
@@ -97,7 +100,7 @@ MAY_BE_POOR = re.compile("|".join(pattern.replace(" ", "_?") for pattern, _ in N
 
 def poor_names(file, text):
     """(line, name, better) for each name in the code of a file that has a phrase of NAMES."""
-    if file.suffix == ".md" or not MAY_BE_POOR.search(text):
+    if file.suffix in (".md", ".txt") or not MAY_BE_POOR.search(text):
         return
     prose = comments_and_literals(file, text)
     for number, (line, words) in enumerate(zip(text.split("\n"), prose.split("\n")), 1):
@@ -131,7 +134,7 @@ def poor_beginnings(text):
 
 def files():
     for folder in FOLDERS:
-        yield from sorted(file for kind in ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.md") for file in (ROOT / folder).rglob(kind))
+        yield from sorted(file for kind in ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.md", "damages.txt") for file in (ROOT / folder).rglob(kind))
     yield from (ROOT / page for page in PAGES)
 
 

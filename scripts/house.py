@@ -184,7 +184,7 @@ def largest_cycles():
     """{room: units in its largest include cycle}."""
     largest = {}
     for group in check_rooms.cycles(check_rooms.units_included()):
-        room = group[0].split("/")[1]
+        room = group[0].split("/")[0]
         largest[room] = max(largest.get(room, 0), len(group))
     return largest
 
@@ -200,9 +200,8 @@ def files_with(pattern, files):
 def counted_rows():
     """(first words of the row, its last cell, problem) of each row that is counted without compiling; the problem is "" within the
     limits."""
-    counts = [len(files) for tree in check_rooms.TREES for files in check_rooms.sources_by_folder(tree).values()]
-    crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in counts)
-    yield "folders with more than 30 files", f"{crowded} of {len(counts)}", "none may" if crowded else ""
+    crowded = len(check_rooms.crowded_folders())
+    yield "folders with more than 30 files", f"{crowded} of {len(check_rooms.files_by_folder())}", "none may" if crowded else ""
     largest = largest_cycles()
     others = {room: size for room, size in largest.items() if room not in ROOMS_OF_CYCLES and size > OTHER_CYCLES}
     yield ("units that include each other in the largest circle", ", ".join(str(largest.get(room, 1)) for room in ROOMS_OF_CYCLES),

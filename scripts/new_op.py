@@ -269,7 +269,7 @@ def copy_all(like, name):
     print(f"Where {like.function} is named besides (methods of tensors, faster kernels, benchmarks), as you choose:")
     print("".join(f"   {file}\n" for file in other_files(like)), end="")
     print("Add tests of what its oracle does not show, and a line to CHANGELOG.md, the newest first. Then:\n"
-          "   make format && make build && PYTHONPATH=build/release/python .venv/bin/python scripts/docs.py --fill\n"
+          "   make format && make build && PYTHONPATH=build/release/python .venv/bin/python scripts/manual/docs.py --fill\n"
           f"   scripts/new_op.py --check {name} && ctest --preset release -R '{short_tests(like)}'\n"
           "   make test")
 

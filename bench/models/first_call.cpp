@@ -24,7 +24,7 @@
 #include <fmt/format.h>
 
 #include "plait/compile/compiler.h"
-#include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/compile/inside/targets/target.h"
 #include "plait/compile/pass.h"
 #include "plait/core/function_ref.h"
@@ -213,8 +213,8 @@ void measure(const Arguments& given) {
       plan.kernels.size(), frame->frame_bytes >> 20);
   std::fflush(stdout);
   if (given.steps > 0) {
-    StepTimes times(compiled.plan());
-    compiled(arguments, {.observer = &times});
+    StepTimes times(compile::CompiledAccess::plan(compiled));
+    compile::CompiledAccess::run(compiled, arguments, {.observer = &times});
     times.print(static_cast<size_t>(given.steps));
   }
   for (int64_t i = 0; i < given.again; ++i) {

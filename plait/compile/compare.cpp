@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
@@ -302,10 +302,10 @@ std::optional<Difference> compare(const ir::Program& program,
   };
   try {
     const Compiled compiled(program, {.observer = behind});
-    Comparing comparing(compiled.plan(), options);
+    Comparing comparing(CompiledAccess::plan(compiled), options);
     effects.rewind();
-    const auto given = compiled.run_values(arguments, options.sizes,
-                                           {.observer = &comparing, .arena = options.arena});
+    const auto given = CompiledAccess::run_values(compiled, arguments, options.sizes,
+                                                  {.observer = &comparing, .arena = options.arena});
     expect(wanted, arrays_in(given.values), "with the right operands for each step",
            "by the evaluator");
   } catch (const Found& found) {

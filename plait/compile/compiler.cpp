@@ -1,10 +1,8 @@
 #include "plait/compile/compiler.h"
 
 #include "plait/compile/inside/passes/kernel_passes.h"
-#include "plait/compile/inside/running/execution.h"
-#include "plait/ir/inside/evaluation/value_check.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/ops/register_all.h"
-#include "plait/tensor/array_machine.h"
 #include "plait/transform/programs.h"
 
 namespace plait {
@@ -35,35 +33,8 @@ Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program, target));
 }
 
-const Plan& Compiled::plan() const { return loaded_->plan(); }
-
 std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments) const {
-  return (*this)(arguments, ExecutionOptions{});
-}
-
-std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments,
-                                         const ExecutionOptions& options) const {
-  return run_donated({arguments.begin(), arguments.end()}, options);
-}
-
-std::vector<Tensor> Compiled::run_donated(std::vector<Tensor> arguments,
-                                          const ExecutionOptions& options) const {
-  std::vector<ir::Value> values = values_of(std::move(arguments));
-  const ir::Program& program = plan().program;
-  ExecutionResults given = program.entry().signature().size_parameters.empty()
-                               ? execute(*loaded_, {}, std::move(values), options)
-                               : run_values(std::move(values), {}, options);
-  return tensors_of(program, std::move(given.values));
-}
-
-ExecutionResults Compiled::run_values(std::vector<ir::Value> arguments,
-                                      const SymbolMap<int64_t>& known,
-                                      const ExecutionOptions& options) const {
-  const ir::Program& program = plan().program;
-  TensorMachine machine;
-  const std::vector<int64_t> sizes =
-      ir::sizes_on_entry(program, program.entry(), machine, arguments, known);
-  return execute(*loaded_, sizes, std::move(arguments), options);
+  return CompiledAccess::run(*this, arguments, {});
 }
 
 }  // namespace compile
@@ -78,8 +49,9 @@ JitBackend compiler_backend() {
         Tensor argument = arguments.take(i);
         if (compiled.reads(i)) read[i] = std::move(argument);
       }
-      return compiled.run_donated(
-          std::move(read), {.on_guard = [](const auto& failed) { throw SideExit{failed.number}; }});
+      return compile::CompiledAccess::run_donated(
+          compiled, std::move(read),
+          {.on_guard = [](const auto& failed) { throw SideExit{failed.number}; }});
     };
   };
 }

@@ -17,9 +17,6 @@
 namespace plait::compile {
 
 class LoadedPlan;
-struct ExecutionOptions;  // inside/running/execution.h, as the next one
-struct ExecutionResults;
-struct Plan;
 
 struct CompileOptions {
   // If false, uses only precompiled kernels of the library, for a fast compilation.
@@ -36,19 +33,11 @@ class Compiled {
 
   // The arguments have the types of the program's parameters. CheckError if a guard fails.
   std::vector<Tensor> operator()(std::span<const Tensor> arguments) const;
-  std::vector<Tensor> operator()(std::span<const Tensor> arguments,
-                                 const ExecutionOptions& options) const;
-  // Donated arguments may be overwritten; an argument that is not read may be an empty tensor.
-  std::vector<Tensor> run_donated(std::vector<Tensor> arguments,
-                                  const ExecutionOptions& options) const;
-  // Takes values of any kind, checked against the parameter types. `known` are sizes of the program
-  // that its arguments do not show.
-  ExecutionResults run_values(std::vector<ir::Value> arguments, const SymbolMap<int64_t>& known,
-                              const ExecutionOptions& options) const;
-  const Plan& plan() const;
   bool reads(size_t parameter) const { return reads_[parameter]; }
 
  private:
+  friend struct CompiledAccess;
+
   std::shared_ptr<const LoadedPlan> loaded_;
   std::vector<bool> reads_;  // one a parameter
 };

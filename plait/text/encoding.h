@@ -13,6 +13,9 @@ namespace plait::text {
 
 class TokenTexts;
 
+// The end of an encoding that is cut or padded.
+enum class Side : uint8_t { left, right };
+
 // All vectors have one element for each token.
 struct Encoding {
   // A part of a text; of which one is in sequence_ids(). Special tokens and padding have {0, 0}.

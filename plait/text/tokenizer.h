@@ -20,8 +20,6 @@
 
 namespace plait::text {
 
-enum class Side : uint8_t { left, right };
-
 // Which text is cut if both together are too long.
 enum class TruncationStrategy : uint8_t { longest_first, only_first, only_second };
 

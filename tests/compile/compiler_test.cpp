@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/compile/compare.h"
-#include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/compile/inside/targets/target.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
@@ -35,11 +35,13 @@
 namespace plait::compile {
 namespace {
 
-size_t kernels_of(const Compiled& compiled) { return compiled.plan().kernels.size(); }
+size_t kernels_of(const Compiled& compiled) {
+  return CompiledAccess::plan(compiled).kernels.size();
+}
 template <class Kind>
 size_t steps_of(const Compiled& compiled) {
   size_t count = 0;
-  for (const PlannedFunction& function : compiled.plan().functions) {
+  for (const PlannedFunction& function : CompiledAccess::plan(compiled).functions) {
     for (const Step& step : function.steps) count += step.is<Kind>() ? 1 : 0;
   }
   return count;
@@ -56,8 +58,9 @@ TEST(Fusion, ANormIsOneKernel) {
   const Tensor x = numbers({37, 197}, 1), weight = numbers({197}, 2), bias = numbers({197}, 3);
   const ir::Program program = trace(f)(x, weight, bias).program;
   const Compiled compiled(program);
-  EXPECT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
-  EXPECT_EQ(compiled.plan().functions[0].steps.size(), 1u) << compiled.plan().text();
+  EXPECT_EQ(kernels_of(compiled), 1u) << CompiledAccess::plan(compiled).text();
+  EXPECT_EQ(CompiledAccess::plan(compiled).functions[0].steps.size(), 1u)
+      << CompiledAccess::plan(compiled).text();
   expect_as_evaluated(program, {x, weight, bias}, 1e-6);
 }
 
@@ -76,7 +79,7 @@ TEST(Fusion, BackwardPassOfANormReadsItsOperandOnce) {
                cotangent = numbers({64, 96}, 4);
   const ir::Program program = trace(gradients)(x, weight, bias, cotangent).program;
   const Compiled compiled(program);
-  EXPECT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
+  EXPECT_EQ(kernels_of(compiled), 1u) << CompiledAccess::plan(compiled).text();
   expect_as_evaluated(program, {x, weight, bias, cotangent}, 2e-6);
 }
 
@@ -159,8 +162,8 @@ TEST(Fusion, FusesConcatAsASelectOfOperands) {
       const ir::Program program = trace(f)(x, y, z).program;
       if (find_target(Device::Kind::cpu) != nullptr) {
         const Compiled compiled(program);
-        EXPECT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
-        EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << compiled.plan().text();
+        EXPECT_EQ(kernels_of(compiled), 1u) << CompiledAccess::plan(compiled).text();
+        EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << CompiledAccess::plan(compiled).text();
       }
       expect_as_evaluated(program, {x, y, z}, 1e-6);
     }
@@ -218,8 +221,9 @@ TEST(Fusion, TheSameBitsWithAnyNumberOfThreads) {
 void expect_along(const ir::Program& program, const Tensors& arguments, double tolerance) {
   const Compiled compiled(program);
   if (find_target(Device::Kind::cpu) != nullptr) {
-    ASSERT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
-    EXPECT_TRUE(compiled.plan().kernels[0].product) << compiled.plan().text();
+    ASSERT_EQ(kernels_of(compiled), 1u) << CompiledAccess::plan(compiled).text();
+    EXPECT_TRUE(CompiledAccess::plan(compiled).kernels[0].product)
+        << CompiledAccess::plan(compiled).text();
   }
   const int count = thread_count();
   for (const int threads : {1, 2, 3}) {
@@ -352,8 +356,8 @@ TEST(Products, WeightsAreRoundedOnTheWay) {
     expect_as_evaluated(program, {x, weight}, 2e-2);
     if (find_target(Device::Kind::cpu) == nullptr) continue;
     const Compiled compiled(program);
-    EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << compiled.plan().text();
-    EXPECT_EQ(kernels_of(compiled), 2u) << compiled.plan().text();
+    EXPECT_EQ(steps_of<PrimitiveStep>(compiled), 0u) << CompiledAccess::plan(compiled).text();
+    EXPECT_EQ(kernels_of(compiled), 2u) << CompiledAccess::plan(compiled).text();
   }
 }
 
@@ -394,10 +398,11 @@ TEST(Libraries, ComputesTheTransposedProductDirectly) {
   const ir::Program program = trace(f)(x, y, weight).program;
   expect_as_evaluated(program, {x, y, weight}, 2e-2);
   const Compiled compiled(program);
-  for (const PlannedKernel& kernel : compiled.plan().kernels) {
+  for (const PlannedKernel& kernel : CompiledAccess::plan(compiled).kernels) {
     for (const NestValue& value : kernel.nest.values) {
       if (value.kind != NestValue::Kind::load) continue;
-      EXPECT_TRUE(same(value.place.strides.back(), Dim(1))) << compiled.plan().text();
+      EXPECT_TRUE(same(value.place.strides.back(), Dim(1)))
+          << CompiledAccess::plan(compiled).text();
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/tensor/tracing/trace_function.h"
@@ -87,7 +88,7 @@ void run_in_step(const Work& work, const ExecutionOptions& options) {
   };
   const Tensor x = numbers({4}, 1);
   const Compiled compiled(trace(f)(x).program);
-  for (int i = 0; i < 3; ++i) compiled(Tensors{x}, options);
+  for (int i = 0; i < 3; ++i) CompiledAccess::run(compiled, Tensors{x}, options);
 }
 
 TEST(PlanMemory, IsTheSameForWorkFromTheSecondCallOn) {
@@ -140,7 +141,7 @@ TEST(PlanMemory, ArgumentsAreCopiedToWhereItEnds) {
     return y * 2.;
   };
   const Compiled compiled(trace(f)(x).program);
-  compiled(Tensors{x}, {.arena = ArenaOptions{.is_guarded = true}});
+  CompiledAccess::run(compiled, Tensors{x}, {.arena = ArenaOptions{.is_guarded = true}});
   EXPECT_TRUE(is_run);
   EXPECT_TRUE(is_copied);
 }

@@ -1,6 +1,7 @@
 // Plans keep branches, loops and reused memory apart, in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/effects/callback.h"
@@ -194,7 +195,7 @@ TEST(Memory, ReusesDonatedArgumentsOnly) {
   expect_as_good_as_same("kept", compiled(Tensors{x, y}), wanted, 1e-5);
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
   Tensors given{x + 0., y + 0.};
-  expect_as_good_as_same("donated", compiled.run_donated(std::move(given), ExecutionOptions{}),
+  expect_as_good_as_same("donated", CompiledAccess::run_donated(compiled, std::move(given), {}),
                          wanted, 1e-5);
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
 }

@@ -8,7 +8,7 @@
 
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
-#include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
@@ -62,7 +62,7 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
   const PassesLeftOut out(left_out(seed));
   const Threads team(seed % 5 == 0 ? 1 : 2);
   try {
-    const Tensors given = Compiled(program)(arguments, {.arena = arena});
+    const Tensors given = CompiledAccess::run(Compiled(program), arguments, {.arena = arena});
     if (!wanted) throw Disagreement(fmt::format("{}: ran, where it fails: {}", what, refused));
     expect_as_good_as_same(what, given, *wanted, tolerance);
   } catch (const Disagreement& disagreement) {
@@ -90,7 +90,8 @@ void expect_for_small(const Compiled& compiled, const ir::Program& program,
   } catch (const Error&) {
     return;
   }
-  const Tensors given = compiled(arguments, {.arena = ArenaOptions{.is_guarded = true}});
+  const Tensors given =
+      CompiledAccess::run(compiled, arguments, {.arena = ArenaOptions{.is_guarded = true}});
   expect_as_good_as_same("compiled once for small sizes", given, wanted, tolerance);
 }
 

@@ -5,6 +5,7 @@
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/inside/plans/plan.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
 
@@ -59,7 +60,7 @@ std::string compiled_text(const ir::Program& program, const std::string& after) 
                                      if (prints_all) out += compile::dump_text(pass.name, behind);
                                      if (after == pass.name) out = behind.text();
                                    }});
-  const std::string plan = compiled.plan().text();
+  const std::string plan = compile::CompiledAccess::plan(compiled).text();
   if (prints_all) return out + compile::dump_text(kPlan, plan);
   if (after.empty() || after == kPlan) return plan;
   return out;

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "plait/compile/compiler.h"
-#include "plait/compile/inside/running/execution.h"
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
 #include "plait/ir/evaluation/evaluator.h"
 #include "plait/tensor/array_machine.h"
@@ -63,8 +63,8 @@ Program beginning_with(const Program& program, const std::string& function) {
 
 Evaluated done(const Run& run, bool compiled) {
   if (compiled) {
-    auto given = compile::Compiled(run.program)
-                     .run_values(run.arguments, run.sizes, compile::ExecutionOptions{});
+    auto given = compile::CompiledAccess::run_values(compile::Compiled(run.program), run.arguments,
+                                                     run.sizes, {});
     return {std::move(given.values), std::move(given.sizes)};
   }
   TensorMachine machine;

@@ -7,7 +7,7 @@ import unittest
 
 import plait
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts" / "manual"))
 import examples  # noqa: E402
 
 PLACES = {"": plait, "data.transforms.": plait.data.transforms, "data.transforms.functional.": plait.data.transforms.functional,

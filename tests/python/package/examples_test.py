@@ -8,7 +8,8 @@ import unittest.mock
 
 import plait
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
+SCRIPTS = pathlib.Path(__file__).resolve().parents[3] / "scripts"
+sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "manual")]
 import check_links  # noqa: E402
 import docs  # noqa: E402
 import examples  # noqa: E402

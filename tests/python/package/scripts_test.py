@@ -59,6 +59,9 @@ class Rooms(unittest.TestCase):
         self.assertEqual(list(check_rooms.switches_with_default(switch.replace("DEFAULT", "default: return;"))), [2])
         self.assertEqual(list(check_rooms.switches_with_default(switch.replace("DEFAULT", "case Structure::pull: return;"))), [])
 
+    def test_a_source_inside_is_of_the_unit_of_its_public_header(self):
+        self.assertEqual(check_rooms.unit_of("plait/text/vocabulary_parts.h"), check_rooms.unit_of("plait/text/inside/files/vocabulary_parts.cpp"))
+
 
 class Words(unittest.TestCase):
     def test_names_with_phrases_are_found(self):

@@ -9,7 +9,7 @@ import unittest
 
 import plait
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts" / "manual"))
 import examples  # noqa: E402
 import headers  # noqa: E402
 

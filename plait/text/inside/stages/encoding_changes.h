@@ -7,7 +7,6 @@
 
 #include "plait/text/encoding.h"
 #include "plait/text/inside/token_texts.h"
-#include "plait/text/tokenizer.h"
 
 namespace plait::text {
 

@@ -1,4 +1,4 @@
-#include "tests/transform/derivative_checks.h"
+#include "tests/transform/properties/derivative_checks.h"
 
 #include <algorithm>
 #include <cmath>

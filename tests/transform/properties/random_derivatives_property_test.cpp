@@ -13,7 +13,7 @@
 #include "plait/tensor/rules.h"
 
 #include "tests/support/programs/drawn_program.h"
-#include "tests/transform/derivative_checks.h"
+#include "tests/transform/properties/derivative_checks.h"
 
 namespace plait {
 namespace {

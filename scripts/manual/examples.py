@@ -1,5 +1,5 @@
 """The examples of docs/examples: a heading `## name` for each function of plait, and below it a doctest.
-tests/python/package/examples_test.py runs them, and scripts/docs.py puts them on the pages, with the programs that they
+tests/python/package/examples_test.py runs them, and scripts/manual/docs.py puts them on the pages, with the programs that they
 record (example_programs.py)."""
 
 import contextlib
@@ -18,7 +18,7 @@ from plait.inside.help import manual
 
 import headers
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER_NAME = pathlib.Path("docs", "examples")
 FOLDER = ROOT / FOLDER_NAME
 PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "random.": plait.random}
@@ -125,7 +125,7 @@ def problems():
         if any(other in found for other in aliases_of(name)):
             continue
         yield (f"plait.{name} has no example: add `## {name}` with a doctest to {place_of(min(expected[name]))} "
-               "(scripts/docs.py --fill writes what it gives)")
+               "(scripts/manual/docs.py --fill writes what it gives)")
 
 
 def failures(example):

@@ -11,11 +11,12 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
+#include "plait/tensor/tracing/trace.h"
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 
 #include "tests/support/programs/drawn_program.h"
-#include "tests/transform/derivative_checks.h"
+#include "tests/transform/properties/derivative_checks.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "plait" / "ops"
 
 # Headers for authors of operations, not for users.
