@@ -95,6 +95,9 @@ class Call:
         roots = [("", self.jitted._holder, "function")]
         roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
+        if not self.reach.unloaded <= self.jitted.unloaded:
+            self.jitted.unloaded = self.reach.unloaded
+            raise NoTree("")  # the contents of these modules are not known before the code has imported them
         for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
             self._note_constants(f"outside.{path}", structure, found.value)

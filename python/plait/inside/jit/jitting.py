@@ -40,6 +40,7 @@ class Dynamic:
 _UNSTEADY = "returns a different value at each call", "use plait.random, or pass the value as an argument"
 _OUTSIDE = ("reads or changes state outside of the program",
             "do it outside of the jitted function; plait.callback runs at every run of the record")
+_ANYTHING = "can reach anything", "name what the function uses"
 _MOST_RECORDS_FOR_ONE = 8  # records of one argument or value outside, before that is reported
 
 
@@ -65,6 +66,7 @@ class Jitted:
         self._times = collections.Counter()  # how often each argument or value outside has caused another record
         self._warned, self._reasons = set(), Reasons()
         self.unrolled = 0  # the number of branches and loops that were found to change host state
+        self.unloaded = set()  # modules that its code imports and that were not loaded at the last inspection
         self._modes = {}  # by name of a float among the arguments: "constant" if host code needs its number, "read" if too often
 
     def __call__(self, *arguments, **named):
@@ -204,8 +206,8 @@ class Jitted:
     def _warn_of(self, lines):
         """Warns of calls whose result differs from call to call, or that reach outside of the program."""
         for what, kind, file, line in lines:
-            reason, hint = _UNSTEADY if kind == "value" else _OUTSIDE
-            self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
+            reason, hint = {"value": _UNSTEADY, "outside": _OUTSIDE, "anything": _ANYTHING}[kind]
+            self._run_by_host(f"{what} at {file}:{line} {reason}" if file else f"{what} {reason}", is_said=True)
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
                 self._warn(f"{self._name} runs its host code at each call, because {what} {reason}\n  hint: {hint}", file, line)
