@@ -31,12 +31,12 @@ class Error(Exception):
             self._add_location()
 
     def _add_location(self):
-        """Adds the user's line, the innermost one outside of the package, to the message of an error that code of the package makes. Errors of
+        """Adds the user's line, the innermost one outside of the package and of NumPy, to the message of an error that code of the package makes. Errors of
         the core have it."""
         maker = _outside(_sys._getframe(), __file__)
         if maker is None or not maker.f_code.co_filename.startswith(_FOLDER) or self.message.startswith(f"{type(self).__name__}: "):
             return
-        frame = _outside(maker, _FOLDER)
+        frame = _outside(maker, _folders_of_libraries())
         if frame is None:
             return
         self.location = f"{_os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
@@ -48,10 +48,16 @@ class Error(Exception):
 
 
 def _outside(frame, place):
-    """The innermost frame, from this one outwards, whose code is not in a file or a folder; None if there is none."""
+    """The innermost frame, from this one outwards, whose code is not in a file, a folder or one of several; None if there is none."""
     while frame is not None and frame.f_code.co_filename.startswith(place):
         frame = frame.f_back
     return frame
+
+
+def _folders_of_libraries():
+    """Those of the package, and of NumPy, whose functions call methods of tensors."""
+    numpy = getattr(_sys.modules.get("numpy"), "__file__", None)
+    return (_FOLDER, _os.path.join(_os.path.dirname(numpy), "")) if numpy else _FOLDER
 
 
 class ShapeError(Error, _builtins.ValueError):

@@ -21,7 +21,12 @@ std::string& package_folder() {
   return folder;
 }
 
-// The innermost Python line outside of the package.
+// True for NumPy's own code, which calls methods of tensors.
+bool is_of_numpy(std::string_view file) {
+  return file.find("-packages/numpy/") != std::string_view::npos;
+}
+
+// The innermost Python line outside of the package and of NumPy.
 Location location_in_python() {
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
@@ -31,7 +36,7 @@ Location location_in_python() {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
     if (file == nullptr) {
       PyErr_Clear();
-    } else if (!is_own_file(file)) {
+    } else if (!is_own_file(file) && !is_of_numpy(file)) {
       found = Location::of(file, PyFrame_GetLineNumber(frame));
     }
     Py_DECREF(code);

@@ -248,6 +248,16 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(pl.TypeError, r"f64\[3\]: this would interrupt"):
             np.asarray(leaf * 2)
 
+    def test_classes_of_numpy(self):
+        """Their methods make arrays of their arguments: the error names them, what to use instead, and the user's line."""
+        x = pl.asarray(V)
+        for function, words in [(lambda x: np.r_[x, x], r"numpy\.r_: .*plait\.concat"), (lambda x: np.c_[x, x], r"numpy\.c_: .*plait\.stack"),
+                                (np.vectorize(lambda a: a + 1), r"numpy\.vectorize: .*plait\.vmap"),
+                                (lambda x: np.apply_along_axis(lambda a: a, 0, x), r"numpy\.apply_along_axis: .*plait\.vmap")]:
+            with self.subTest(words), self.assertRaisesRegex(pl.TypeError, f"(?s){words}") as raised:
+                pl.grad(lambda x: pl.sum(function(x)))(x)
+            self.assertIn("numpy_functions_test.py:", raised.exception.location)
+
     def test_what_asks_for_numbers(self):
         x = pl.asarray(V)
         self.assertEqual(pl.grad(lambda x: x[0] * x[1].item() + x[2] * float(np.mean(x.numpy())))(x).tolist()

@@ -13,7 +13,7 @@ NAN = float("nan")
 # Different values for a function, each of which occurs twice, as separate objects.
 CASES = {
     "slice": (lambda x, s: x[s], [lambda: slice(1, 3), lambda: slice(1, 4), lambda: slice(None, None, 2), lambda: slice(1, None)]),
-    "slices": (lambda x, s: x[s[0]] + s[1], [lambda: (slice(0, 2), 1), lambda: (slice(0, 2), 2)]),
+    "slices": (lambda x, s: x[s[0]] + s[1], [lambda: (slice(0, 2), 1.0), lambda: (slice(0, 2), 2.0)]),
     "deque": (lambda x, s: x * len(s) + s[0], [lambda: collections.deque([1, 2]), lambda: collections.deque([2, 2]),
                                               lambda: collections.deque([1, 2, 3])]),
     "bounded deque": (lambda x, s: x * (s.maxlen or 7), [lambda: collections.deque([1], 2), lambda: collections.deque([1], 3),

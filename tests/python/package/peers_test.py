@@ -106,6 +106,13 @@ class Names(unittest.TestCase):
                     self.assertTrue(hint)
                     self.assertEqual(unknown_in(hint), [])
 
+    def test_names_of_other_modules(self):
+        for name, words in {"DataLoader": "plait.data.DataLoader", "Dataset": "plait.data.Dataset", "TensorDataset": "plait.data.TensorDataset",
+                            "SummaryWriter": "plait.io.EventLog", "save_file": "plait.io.save_safetensors", "load_file": "plait.io.load_safetensors",
+                            "safe_open": "plait.io.open_safetensors", "F1Score": "plait.metrics.F1", "AutoTokenizer": "plait.text.Tokenizer"}.items():
+            with self.subTest(name), self.assertRaisesRegex(plait.errors.AttributeError, f"hint: {words}"):
+                getattr(plait, name)
+
     def test_names_that_resemble_others(self):
         for place, names in ((plait, "train empty_cache parameter jax cuda grad_and_value"), (plait.optim, "Adma SWA MultiOptimizer"),
                              (plait.nn, "MSE F bce LoRA NTXentLoss FocalLoss DiceLoss HingeLoss LogCoshLoss")):

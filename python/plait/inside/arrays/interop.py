@@ -3,6 +3,7 @@
 import builtins
 import functools
 import pickle
+import sys
 
 from plait import _core, errors
 from plait._core import Tensor
@@ -40,12 +41,28 @@ def to_numpy(tensor):
     return np.asarray(_View(tensor)).view(numpy_dtype(tensor.dtype))
 
 
+# By class of NumPy: its name for users, and what to use instead.
+_OF_CLASSES = {"RClass": ("numpy.r_: ", "use plait.concat([x, y])"), "CClass": ("numpy.c_: ", "use plait.stack([x, y], axis=1), or plait.concat of matrices"),
+               "vectorize": ("numpy.vectorize: ", "use plait.vmap(f), or f itself if it is elementwise")}
+
+
+def _class_of_numpy_that_asks():
+    """("numpy.r_: ", a hint) if a method of such a class makes an array of its arguments, which NumPy does not pass to tensors."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "numpy":
+        for cls in type(frame.f_locals.get("self")).__mro__:
+            if cls.__name__ in _OF_CLASSES:
+                return _OF_CLASSES[cls.__name__]
+        frame = frame.f_back
+    return "", "pass it to a function of plait"
+
+
 def _array(tensor, dtype=None, copy=None):
     if _core._is_followed([tensor]):
         kind = f"{tensor.dtype.name}{list(tensor.shape)}"
-        raise errors.TypeError(f"a NumPy array cannot be made of a tensor that is being differentiated, {kind}: this would "
-                               "interrupt the derivative\n  hint: pass it to a function of plait; or, if no derivative is needed: x.numpy() or "
-                               "stop_gradient(x)")
+        name, ours = _class_of_numpy_that_asks()
+        raise errors.TypeError(f"{name}a NumPy array cannot be made of a tensor that is being differentiated, {kind}: this would "
+                               f"interrupt the derivative\n  hint: {ours}; or, if no derivative is needed: x.numpy() or stop_gradient(x)")
     array = to_numpy(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:

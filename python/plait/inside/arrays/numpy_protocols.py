@@ -50,8 +50,9 @@ def _refuse_followed(name):
     import plait
 
     functions = [each for each, value in vars(plait).items() if callable(value) and not isinstance(value, type) and each[0] != "_"]
+    own = name.rsplit(".", 1)[-1]
     _refuse(name, "NumPy computes with numbers, but an argument is being differentiated: this would detach the gradient",
-            nearest(name.rsplit(".", 1)[-1], functions, 0.8))
+            "vmap" if own == "apply_along_axis" else nearest(own, functions, 0.8))
 
 
 def _ours(function, name, arguments, keywords):

@@ -408,9 +408,12 @@ def _of_plait(name):
 
     if name in RENAMED:
         return f"plait.{RENAMED[name]}"
-    for place in ("linalg", "random", "nn", "optim", "fft", "tree", "io"):
+    for place in ("linalg", "random", "nn", "optim", "fft", "tree", "io", "data", "metrics", "text"):
         if name in _public(getattr(plait, place)):
             return f"plait.{place}.{name}"
+    for place in "io", "data", "text", "metrics":
+        if name in TABLES[f"plait.{place}"]:
+            return TABLES[f"plait.{place}"][name]
     if name.endswith("_") and not name.startswith("_"):
         return changed(name)
     if hasattr(_core.Tensor, name):

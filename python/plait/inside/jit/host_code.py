@@ -4,6 +4,7 @@ import builtins
 import dataclasses
 import dis
 import functools
+import importlib.util
 import itertools
 import sys
 import types
@@ -13,16 +14,18 @@ from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 # Functions that read attributes with computed names.
-_TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec", "attrgetter", "deepcopy", "copy"}
+_TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec", "attrgetter", "methodcaller", "deepcopy", "copy"}
+_TAKING_ANY_AS_ATTRIBUTES = {"getattr", "setattr", "vars", "attrgetter", "methodcaller", "deepcopy", "format", "format_map"}
 _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 
 # Functions through which anything can be read or changed.
-_REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "modules", "__builtins__", "gc"}
+_REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "__import__", "modules", "__builtins__", "gc"}
+_REACHING_ALL_AS_ATTRIBUTES = {"modules", "import_module", "__import__", "__globals__", "f_globals", "f_locals", "f_builtins"}
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins", "nanobind"}
 # With arguments their results are the same each time.
-_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
+SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 
 
 @functools.cache
@@ -67,7 +70,7 @@ class Names:
 
     globals: tuple
     attributes: tuple
-    imports: tuple
+    imports: tuple  # (module, names that are imported from it)
     takes_any: bool  # reads attributes with computed names
     stores: dict  # lines that assign to attributes, by name
     asked: tuple  # strings that may be names of attributes that the code looks up
@@ -75,6 +78,8 @@ class Names:
     assigned: tuple  # (chain of names, local?, line) of assignments to attributes
     opaque: str  # the function by which it can reach anything: globals(), eval
     methods: tuple  # (name, kind as in host_effects.py, line) of methods that no record can contain, of any object
+    seeded: tuple  # like calls: calls that have a seed
+    lines: dict  # the first line of each name
 
     def unsteady(self, function):
         """(what, kind as in host_effects.py, file, line) of what the function uses and no record can contain."""
@@ -95,6 +100,15 @@ class Names:
                 found.append((".".join((*chain, name)), "outside", file, line))
         named = {(what.rpartition(".")[2], line) for what, _, _, line in found}
         return found + [(f"{name}()", kind, file, line) for name, kind, line in self.methods if (f"{name}()", line) not in named]
+
+    def named(self, function):
+        """(object, chain of names, whether the chain ends there) for all that chains of names lead to."""
+        cells = _cells_of(function)
+        for chain, is_import, _ in (*self.calls, *self.seeded):
+            for i in range(1, len(chain) + 1):
+                found = _resolved(chain[:i], is_import, function.__globals__, cells)
+                if found is not None:
+                    yield found[0], chain[:i], i == len(chain)
 
     def held_by_libraries(self, function):
         """(module, name) of containers in modules of libraries, such as sys.argv."""
@@ -117,7 +131,7 @@ def _resolved(chain, is_import, found, cells):
     """(object, its name) for names of modules and their contents."""
     first, *rest = chain
     if is_import:
-        thing = sys.modules.get(first)
+        thing = loaded(first, found)
     elif first in cells:
         try:
             thing = cells[first].cell_contents
@@ -128,16 +142,35 @@ def _resolved(chain, is_import, found, cells):
     for name in rest:
         if is_outside(thing) or method_of_path(thing, (name,)):
             return thing, name
-        if not isinstance(thing, (types.ModuleType, type)):
+        if name in _ANY_ATTRIBUTE and isinstance(thing, types.ModuleType):
+            return thing, name
+        if not isinstance(thing, (types.ModuleType, type)) and module_of(type(thing)) != "datetime":
             return None
         thing = getattr(thing, name, None)
     return None if thing is None else (thing, rest[-1] if rest else first)
 
 
+def loaded(name, found):
+    """The module that an import names in code with these globals; None if it is not loaded. A relative name begins with dots."""
+    package = found.get("__package__") or found.get("__name__", "").rpartition(".")[0]
+    if name.startswith(".") and not package:
+        return None
+    try:
+        return sys.modules.get(importlib.util.resolve_name(name, package))
+    except ImportError:
+        return None
+
+
 @functools.lru_cache(maxsize=4096)
 def names_in(code):
     reader, chains, line = _NameReader(), _ChainReader(), code.co_firstlineno
+    constants = [None, None]
     for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_CONST":
+            constants = [constants[1], instruction.argval]
+        elif instruction.opname == "IMPORT_NAME":  # after its level
+            instruction = instruction._replace(argval="." * constants[0] + instruction.argval)
+            reader.imports[instruction.argval, constants[1] or ()] = None
         line = instruction.positions.lineno or line if instruction.positions else line
         reader.read(instruction.opname, instruction.argval, line)
         chains.read(instruction, line)
@@ -149,7 +182,7 @@ class _NameReader:
     """Reads instructions one after another, and collects the names in them."""
 
     def __init__(self):
-        self.globals, self.attributes, self.imports, self.texts = {}, {}, {}, {}
+        self.globals, self.attributes, self.imports, self.texts, self.lines = {}, {}, {}, {}, {}
         self.takes_any, self.opaque = False, ""
         self.stores, self.methods = {}, []
 
@@ -160,16 +193,16 @@ class _NameReader:
             self.opaque = self.opaque or (value if value in _REACHING_ALL else "")
         elif name in _ATTRIBUTES:
             self.attributes[value] = None
-            self.takes_any = self.takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
-            self.opaque = self.opaque or (value if value in ("modules", "import_module") else "")
+            self.takes_any = self.takes_any or value in _ANY_ATTRIBUTE or value in _TAKING_ANY_AS_ATTRIBUTES
+            self.opaque = self.opaque or (value if value in _REACHING_ALL_AS_ATTRIBUTES else "")
             if name in ("LOAD_ATTR", "LOAD_METHOD") and (value in OUTSIDE_METHODS or value in UNSTEADY_METHODS):
                 self.methods.append((value, "outside" if value in OUTSIDE_METHODS else "value", line))
-        elif name == "IMPORT_NAME":
-            self.imports[value] = None
         elif name == "LOAD_CONST":
             _add_texts(value, self.texts)
         if name == "STORE_ATTR":
             self.stores.setdefault(value, line)
+        if isinstance(value, str) and name.startswith("LOAD_") and name != "LOAD_CONST":
+            self.lines.setdefault(value, line)
 
     def names(self, inner, chains):
         """With those of the functions within."""
@@ -177,16 +210,17 @@ class _NameReader:
             return tuple(dict.fromkeys(itertools.chain(getattr(self, kind), *(getattr(each, kind) for each in inner))))
 
         takes_any = self.takes_any or any(each.takes_any for each in inner)
-        stores = self.stores
+        stores, lines = self.stores, self.lines
         for each in inner:
-            stores = {**each.stores, **stores}
+            stores, lines = {**each.stores, **stores}, {**each.lines, **lines}
         return Names(
             globals=all_of("globals"), attributes=(*all_of("attributes"), *self.texts), imports=all_of("imports"), takes_any=takes_any,
             stores=stores, asked=tuple(dict.fromkeys(itertools.chain(self.texts if takes_any else (), *(each.asked for each in inner)))),
             calls=(*chains.calls, *itertools.chain.from_iterable(each.calls for each in inner)),
             assigned=(*chains.assigned, *itertools.chain.from_iterable(each.assigned for each in inner)),
             opaque=self.opaque or next((each.opaque for each in inner if each.opaque), ""),
-            methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)))
+            methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)),
+            seeded=(*chains.seeded, *itertools.chain.from_iterable(each.seeded for each in inner)), lines=lines)
 
 
 _CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_METHOD")
@@ -196,43 +230,61 @@ class _ChainReader:
     """Reads instructions one after another, and collects chains of names that may be called, such as random.random."""
 
     def __init__(self):
-        self.calls, self.assigned = [], []  # (chain, is it of an import?, line)
+        self.calls, self.assigned, self.seeded = [], [], []  # (chain, is it of an import?, line)
         self._chain, self._is_import = None, False
-        self._module = None  # that the last import named
+        self._module, self._is_from = None, False  # that the last import named
         self._imported = {}  # chains by local variable
-        self._depth, self._seeded = 0, {}  # depth of the stack; calls that may receive a seed, by the depth after them
+        self._depth, self._may_have_seed = 0, {}  # depth of the stack; calls that may receive a seed, by the depth after them
         self._last = None  # argument, if it is a constant
+        self._before = None  # the last instruction
 
     def read(self, instruction, line):
         name, value = instruction.opname, instruction.argval
         if name == "STORE_FAST" and self._chain is not None and self._is_import:
-            self._imported[value] = self._chain
+            self._import_as(value)
         if name in ("STORE_ATTR", "DELETE_ATTR") and self._chain is not None:
             self.assigned.append(((*self._chain, value), self._is_import, line))
         self._follow(name, value)
+        self._before = name
         self._depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
         if name in _CALLS:
             self._take_seed(instruction.arg)
         elif name not in ("CACHE", "KW_NAMES", "PRECALL"):
             self._last = (value,) if name == "LOAD_CONST" else None
         if self._chain is not None:
-            self.calls = [each for each in self.calls if each[0] != self._chain[:-1] or each[2] != line]
+            self._forget(self._chain[:-1])
             self.calls.append((self._chain, self._is_import, line))
-            if self._chain[-1] in _SEEDED:
-                self._seeded[self._depth - 1] = self.calls[-1]  # two entries of the stack are called, and leave a result
+            if self._chain[-1] in SEEDED:
+                self._may_have_seed[self._depth - 1] = self.calls[-1]  # two entries of the stack are called, and leave a result
+
+    def _forget(self, chain):
+        """Forgets the last chain, if it is this one."""
+        while self.calls and self.calls[-1][0] == chain:
+            self.calls.pop()
+
+    def _import_as(self, variable):
+        self._forget(self._chain)
+        top = self._chain[0].partition(".")[0]
+        self._imported[variable] = (top,) if len(self._chain) == 1 and top == variable else self._chain
 
     def _take_seed(self, count):
         """Forgets the function that is called now, if it has a seed, which None is not."""
-        call = self._seeded.pop(self._depth, None)
+        call = self._may_have_seed.pop(self._depth, None)
         if call in self.calls and count and not (count == 1 and self._last == (None,)):
             self.calls.remove(call)
+            self.seeded.append(call)
 
     def _follow(self, name, value):
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "IMPORT_NAME"):
             self._chain, self._is_import = (value,), name == "IMPORT_NAME"
-            self._module = value if self._is_import else self._module
-        elif name == "IMPORT_FROM":
-            self._chain, self._is_import = (self._module, value), True
+            if self._is_import:
+                self._module, self._is_from = value, self._last != (None,)
+        elif name == "IMPORT_FROM":  # also for import a.b as c
+            self._chain, self._is_import = (self._module, value) if self._is_from else (self._module,), True
+        elif name == "POP_TOP" and self._before == "SWAP" and self._is_import and not self._is_from:
+            return
+        elif name == "SWAP" and self._before == "IMPORT_FROM":
+            return
         elif name == "LOAD_FAST" and value in self._imported:
             self._chain, self._is_import = self._imported[value], True
         elif name in ("LOAD_ATTR", "LOAD_METHOD") and self._chain is not None:
@@ -244,8 +296,8 @@ class _ChainReader:
 def _add_texts(constant, names):
     """Adds names by which attributes may be read: getattr(x, "name")."""
     if isinstance(constant, str):
-        if constant.isidentifier():
-            names[constant] = None
+        if all(map(str.isidentifier, parts := constant.split("."))):
+            names.update(dict.fromkeys(parts))
     elif isinstance(constant, (tuple, frozenset)):
         for each in constant:
             _add_texts(each, names)

@@ -1,5 +1,5 @@
-"""Calls of host code that a record cannot contain: functions whose result differs from call to call, and functions that read or
-change state outside of the program, such as files."""
+"""Calls of host code that a record cannot contain: functions whose result differs from call to call, functions that read or
+change state outside of the program, such as files, and functions through which anything can be reached."""
 
 import collections
 import os
@@ -62,13 +62,18 @@ OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iter
 # Others of paths.
 _PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", "mkdir", "touch", "rmdir", "rename", "replace", "glob", "is_symlink",
                                    "resolve", "absolute", "samefile", "chmod", "owner", "walk"}
+_UNSTEADY_ALL, _OUTSIDE_ALL = UNSTEADY_MODULES | {"time", "uuid"}, _OUTSIDE_MODULES | {"os", "posix"}
+# Functions through which anything can be read or changed.
+_ANYTHING = {"builtins": {"eval", "exec", "globals", "locals", "__import__"}, "importlib": {"import_module"}, "importlib._bootstrap": {"__import__"},
+             "pkgutil": {"resolve_name"}, "sys": {"_getframe"}, "inspect": {"currentframe", "stack"}}
+_KNOWN = {each.partition(".")[0] for each in (*UNSTEADY_MODULES, *_UNSTEADY, *_OUTSIDE_MODULES, *_OUTSIDE)} - {"plait", "builtins"}
 _STREAMS = ("stdin", "stdout", "stderr")
 _CONTAINERS = (list, dict, set, bytearray, collections.deque)
 
 
 def kind_of(thing, name):
-    """ "value" if each call returns a different result, "outside" if a call reads or changes state outside of the program; None
-    for all others. `name` is the name by which it was found."""
+    """ "value" if each call returns a different result, "outside" if a call reads or changes state outside of the program,
+    "anything" if it is not known what it reads; None for all others. `name` is the name by which it was found."""
     if is_outside(thing):
         return "outside"
     if isinstance(thing, types.ModuleType) or not callable(thing):
@@ -78,7 +83,9 @@ def kind_of(thing, name):
         return None
     library = module.split(".")[0]
     place = library if library in ("numpy", "torch") and module != "torch._C" else module
-    if _top(module, _OUTSIDE_MODULES) or own in _OUTSIDE.get(place, ()):
+    if own in _ANYTHING.get(place, ()):
+        return "anything"
+    if _top(module, _OUTSIDE_MODULES) or own in _OUTSIDE.get(place, ()) or is_path(getattr(thing, "__self__", None)) and own in _PATH_METHODS:
         return "outside"
     if isinstance(thing, type):
         return "value" if _is_source(thing) else None
@@ -158,10 +165,19 @@ def _module_of(thing):
     if isinstance(belongs, types.ModuleType):
         return belongs.__name__
     if belongs is not None:
-        thing = belongs if isinstance(belongs, type) else type(belongs)
+        cls = belongs if isinstance(belongs, type) else type(belongs)
+        thing = next((base for base in cls.__mro__[:-1] if str(base.__module__).partition(".")[0] in _KNOWN), cls)  # not a user's class
     module = getattr(thing, "__module__", None)
     return module if isinstance(module, str) else ""
 
 
+def all_of_module(module):
+    """The kind of a module nearly all of whose functions have it; None for others."""
+    if _top(module.__name__, _UNSTEADY_ALL):
+        return "value"
+    return "outside" if _top(module.__name__, _OUTSIDE_ALL) else None
+
+
 def _top(module, among):
+    """True if it is one of these modules, or within one."""
     return module in among or any(module.startswith(each + ".") for each in among)

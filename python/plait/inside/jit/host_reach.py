@@ -5,13 +5,13 @@ import builtins
 import collections
 import dataclasses
 import functools
-import sys
 import types
 
 from plait import _core
-from plait.inside.jit.host_code import is_library, is_library_class, module_of, names_in
+from plait.inside.jit.host_code import is_library, is_library_class, loaded, module_of, names_in
 from plait.inside.jit.host_constants import PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
 from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, method_of_path, reads_context_of_decimals
+from plait.inside.jit.host_values import Held, is_seeded
 from plait.inside.trees.module import Module
 
 ABSENT = object()
@@ -66,10 +66,12 @@ class Reach:
         self.pattern = []  # for each place or container, the number of its object in the order of discovery
         self.has_own_equality = False  # some object may equal one with other contents
         self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
+        self.unloaded = set()  # modules that the code imports and that are not loaded yet
         self.opaque = None  # the reason if it is unknown what the host code reads
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
+        self._held, self._namespaces = Held(), {id(vars(builtins))}
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
         self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
@@ -77,10 +79,12 @@ class Reach:
         for path, holder, key in roots:
             self._add(holder, key, path)
         for path in arguments:
+            self._held.add(arguments[path], path)
             self._enter_parts(arguments[path], path, {})
         self._settle()
         if self._has_cache and "cache_info" in self._names:
             self._note_opaque("a function counts its cache hits (cache_info)")
+        self.lines += self._held.lines(self._names, self._takes_any, self.functions)
         self._note_writers()
 
     # ---- Places.
@@ -94,6 +98,8 @@ class Reach:
         self.placed[id(holder), key] = len(self.places)
         self._alive.append(holder)
         value = _core._value_at(holder, key, ABSENT)
+        if key != "__class__":
+            self._held.add(value, path, is_named=isinstance(holder, types.CellType) or id(holder) in self._namespaces)
         entered = value is not ABSENT and self._enter(value, path)
         self.places.append((holder, key, entered))
         if entered:
@@ -105,6 +111,7 @@ class Reach:
 
     def _enter_or_add(self, value, path):
         """Inspects a value that has no place of its own: it is entered, or gets a place."""
+        self._held.add(value, path)
         if not self._enter(value, path) and id(value) not in self._given_places and type(value) not in PLAIN:
             self._given_places.add(id(value))
             self._add((value,), 0, path)
@@ -187,6 +194,7 @@ class Reach:
             self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
 
     def _in_module(self, module, path):
+        self._namespaces.add(id(vars(module)))
         names = [*self._known_names(vars(module)), *(["__getattr__"] if "__getattr__" in vars(module) else [])]
         self._look_up(module, names, vars(module), path)
 
@@ -231,6 +239,9 @@ class Reach:
             self._add(AMBIENT, "context_of_decimals", "the context of decimals")
         if is_array(value):
             self._enter_array(value, path)
+        elif isinstance(value, slice):
+            for name in "start", "stop", "step":
+                self._enter_or_add(getattr(value, name), f"{path}.{name}")
         elif isinstance(value, (set, frozenset)):
             self._enter_members(value, path, seen)
             self._enter_container(value, path)
@@ -250,11 +261,14 @@ class Reach:
             self._enter_class_of(value)
             self._enter_container(value, path)
         for name, child in children:
+            if not (isinstance(value, functools.partial) and is_seeded(value)):
+                self._held.add(child, f"{path}.{name}")
             self._enter_parts(child, f"{path}.{name}", seen)
 
     def _enter_members(self, members, path, seen):
         """The same for elements of sets and keys, which are not part of the tree."""
         for each in members:
+            self._held.add(each, path)
             is_plain = isinstance(each, tuple) and all(type(part) in PLAIN for part in each)
             if isinstance(each, _core.Tensor) or (not is_plain and _core._children(each) is not None):
                 self._enter_or_add(each, path)
@@ -296,13 +310,13 @@ class Reach:
         names = self._take_names(function.__code__)
         self.functions.append(function)
         self.kinds.append(function.__code__)
+        self._namespaces.add(id(function.__globals__))
         for each in names.globals:
             self._add(function.__globals__, each, each)
             if each not in function.__globals__ and each in vars(builtins):
                 self._add(vars(builtins), each, each)
-        for module in names.imports:
-            if module in sys.modules and not self._enter(sys.modules[module], module):
-                self._enter_constant(sys.modules[module], module, {})
+        for module, members in names.imports:
+            self._enter_import(loaded(module, function.__globals__), module, members)
         for i in range(len(function.__defaults__ or ())):
             self._add(function.__defaults__, i, f"{name}.default {i}")
         for each in function.__kwdefaults__ or {}:
@@ -311,13 +325,25 @@ class Reach:
         for module, each in names.held_by_libraries(function):
             self._add(vars(module), each, f"{module.__name__}.{each}")
         self.lines += names.unsteady(function)
+        self._held.add_names(names, function)
+
+    def _enter_import(self, module, name, members):
+        if module is None:
+            self.unloaded.add(name)
+            return
+        if hasattr(module, "__path__") and "__getattr__" not in vars(module):
+            self.unloaded.update(f"{name}.{each}" for each in members if each not in vars(module))
+        if not self._enter(module, name):
+            self._enter_constant(module, name, {})
 
     def _enter_method(self, method, path):
-        self._enter(method.__func__, "")
+        if not self._enter(method.__func__, ""):
+            self._held.add(method.__func__, path)
         self._add(method, "__self__", "self" if not path else f"{path}.self")
 
     def _enter_partial(self, partial, path):
-        self._enter_or_add(partial.func, path)
+        if not is_seeded(partial):
+            self._enter_or_add(partial.func, path)
         if type(partial) is not functools.partial and not is_library_class(type(partial)):
             self._enter_object(partial, path)
         for i in range(len(partial.args)):

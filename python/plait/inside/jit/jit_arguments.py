@@ -6,6 +6,7 @@ import collections
 from plait import _core
 from plait.inside.arrays.interop import asarray
 from plait.inside.arrays.items import Item
+from plait.inside.jit.jit_integers import Lent, Sized
 from plait.inside.later import Later
 from plait.inside.trees.given import Handed
 from plait.tree import flatten
@@ -27,12 +28,12 @@ def weak(value):
 
 
 class Needed(BaseException):
-    """Host code needs the numbers of these arguments: it starts again, with constants for them. Not an Exception, so that host
-    code does not catch it."""
+    """These arguments must be recorded otherwise: host code needs their numbers, and starts again with constants for them. Not an
+    Exception, so that host code does not catch it."""
 
-    def __init__(self, owner, names, is_certain=True):
+    def __init__(self, owner, names, is_certain=True, mode="constant"):
         super().__init__(owner, names)
-        self.owner, self.names, self.is_certain = owner, names, is_certain
+        self.owner, self.names, self.is_certain, self.mode = owner, names, is_certain, mode
 
 
 class Origin:
@@ -47,6 +48,10 @@ class Origin:
 
     def need(self):
         self.owner.need(self.names)
+
+
+def argument_of(value):
+    return SizedArgument(value) if type(value) is Sized else Argument(value)
 
 
 class Argument:
@@ -87,6 +92,35 @@ class Argument:
             return Handed(self.structure, [copies.add(leaf) for leaf in given])
         size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
         return size if self.sign == 1 else -size
+
+
+class SizedArgument:
+    """A tuple, list or dict with integers that are passed as sizes."""
+
+    is_weak, is_own = False, True
+
+    def __init__(self, given):
+        self.value, self._signs = given
+        self.leaves, self.structure = flatten(self.value)
+        self.sign = max(self._signs)
+
+    @property
+    def key(self):
+        return self.structure, self._signs
+
+    def is_recorded(self, given, place):
+        sizes = [leaf.shape[0] for leaf, sign in zip(given[place:], self._signs) if sign]
+        return any(type(size) is _core.Dim for size in sizes)
+
+    def of(self, given, as_numbers, copies, origin):
+        """The tree with integers, and otherwise with the caller's tensors."""
+        def leaf_of(leaf, content, sign):
+            if sign == 0:
+                return leaf
+            size = int(content.shape[0]) if as_numbers else content.shape[0]
+            return size if sign == 1 else -size
+
+        return Lent(self.structure, list(map(leaf_of, self.leaves, given, self._signs)))
 
 
 def shared(leaves):

@@ -8,8 +8,9 @@ from plait import _core, errors
 from plait.inside.arrays.sizes import noting
 from plait.inside.jit.host_reach import Reach
 from plait.inside.jit.host_state import Snapshot, source_of
-from plait.inside.jit.jit_arguments import Argument, Needed, Origin, agree, frozen, sample, shared
+from plait.inside.jit.jit_arguments import Needed, Origin, agree, argument_of, frozen, sample, shared
 from plait.inside.jit.jit_fresh import Refused, standing_in
+from plait.inside.jit.jit_integers import Lent, Sized
 from plait.inside.jit.jit_results import Finish, results_of
 from plait.inside.jit.lending import Lending
 from plait.inside.jit.settling import settled
@@ -74,10 +75,10 @@ class Call:
 
     def _argument(self, name, value):
         try:
-            argument = Argument(value)
+            argument = argument_of(value)
         except RecursionError:
             raise NoTree(f"{name} holds itself") from None
-        self._note_constants(name, argument.structure, value)
+        self._note_constants(name, argument.structure, argument.value)
         return argument
 
     def _note_constants(self, name, structure, tree):
@@ -95,6 +96,9 @@ class Call:
         roots = [("", self.jitted._holder, "function")]
         roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
+        if not self.reach.unloaded <= self.jitted.unloaded:
+            self.jitted.unloaded = self.reach.unloaded
+            raise NoTree("")  # the contents of these modules are not known before the code has imported them
         for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
             self._note_constants(f"outside.{path}", structure, found.value)
@@ -209,13 +213,16 @@ class Call:
 
     def _run(self, given, as_numbers):
         each_of, copies = iter(given), _core._ArgumentCopies("a jitted function, which has a copy of the NumPy array")
-        handed_over, made = {}, []
+        handed_over, made, lent_trees = {}, [], {}
         for name, each in self.arguments.items():
             origin = Origin(self, frozenset([name])) if each.is_weak else None
             handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies, origin)
             if isinstance(handed_over[name], Handed):
                 made.append(handed_over[name])
                 handed_over[name] = made[-1].tree
+            elif isinstance(handed_over[name], Lent):
+                lent_trees[name] = handed_over[name]
+                handed_over[name] = lent_trees[name].tree
         lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
                 if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
@@ -224,6 +231,7 @@ class Call:
             result = self.jitted._called(*self.first, *arguments, **named)
             if self._needed is not None:  # and host code has caught it
                 raise self._needed
+            self._expect_unchanged(lent_trees)
             for each in made:
                 each.expect_unchanged(self.jitted._name, result)
             writes, written = self._writes({key: content for key, (_, content) in lent.items()})
@@ -235,6 +243,12 @@ class Call:
             leaves = [leaf._share() for leaf in once.values]  # the present contents
         is_plain = not writes and not numbers and not given and len(once.values) == len(structure)
         return leaves, structure if is_plain else Finish(structure, once, numbers, given, writes)
+
+    def _expect_unchanged(self, lent_trees):
+        """Begins again with the caller's own containers if the host code has changed its copies of them."""
+        changed = [name for name, each in lent_trees.items() if not each.is_unchanged()]
+        if changed:
+            raise Needed(self, changed, mode="changed")
 
     def _with_stand_ins(self, result):
         """The result, with nodes that create its objects. If one cannot be created, the host code runs at each call from now on."""
@@ -267,9 +281,8 @@ class Call:
 
     def value_at(self, place):
         """The argument at the place of a write."""
-        if place.startswith("named."):
-            return self.named[place[len("named."):]]
-        return self.given[int(place[len("arg"):])]
+        value = self.named[place[len("named."):]] if place.startswith("named.") else self.given[int(place[len("arg"):])]
+        return value.tree if type(value) is Sized else value
 
     def remember(self, key, donated):
         """Lets the next call of the same kind be recognised without a full comparison."""

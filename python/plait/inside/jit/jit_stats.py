@@ -41,8 +41,13 @@ class Reasons:
 
     def __init__(self):
         self._words = {}  # replacements for texts of the core
+        self._of_integers = {}  # by name of an argument: words for its integers, which become sizes
         self.places = {}  # where host code read sizes as numbers (sizes.py)
         self.as_it_is = 0  # calls that ran the host code without a record
+
+    def note_integers(self, name, before, now):
+        """Integers in an argument differ: its next key has sizes."""
+        self._of_integers[name] = _told(name, before, now)
 
     def note(self, earlier, later, names):
         """Two keys of records differ in these names."""
@@ -51,7 +56,7 @@ class Reasons:
             if name not in before or name not in now:
                 continue
             shown = name if name.isidentifier() else f'"{name}"'
-            self._words[f"{shown}: {before[name]} ≠ {now[name]}"] = _told(name, before[name], now[name])
+            self._words[f"{shown}: {before[name]} ≠ {now[name]}"] = self._of_integers.pop(name, None) or _told(name, before[name], now[name])
 
     def reworded(self, text):
         for said, words in self._words.items():
@@ -70,6 +75,8 @@ class Reasons:
 
 def _told(name, before, now):
     """The first place where two values, or structures of values, differ."""
+    structures = [each[0] if isinstance(each, tuple) and isinstance(each[0], _core.Structure) else each for each in (before, now)]
+    before, now = (before, now) if structures[0] == structures[1] else structures
     if not all(isinstance(each, _core.Structure) for each in (before, now)):
         return f"{name}: {_shown(before)} ≠ {_shown(now)}"
     path, a, b = _first_difference(*(each.unflatten([_LEAF] * len(each)) for each in (before, now)), name)

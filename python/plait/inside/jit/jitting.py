@@ -12,6 +12,7 @@ from plait.inside.arrays.items import Item
 from plait.inside.jit.host_reach import unwrapped
 from plait.inside.jit.jit_arguments import FLOATS, Fixed, Needed, weak
 from plait.inside.jit.jit_call import NO_REACH, ByHost, Call, NeedsSizes, NoTree
+from plait.inside.jit.jit_integers import differ_in_integers, sized
 from plait.inside.jit.jit_stats import JitStats, Reasons, differences
 from plait.inside.jit.lending import Lending
 from plait.inside.transforms.applied import Applied, is_tree
@@ -40,6 +41,7 @@ class Dynamic:
 _UNSTEADY = "returns a different value at each call", "use plait.random, or pass the value as an argument"
 _OUTSIDE = ("reads or changes state outside of the program",
             "do it outside of the jitted function; plait.callback runs at every run of the record")
+_ANYTHING = "can reach anything", "name what the function uses"
 _MOST_RECORDS_FOR_ONE = 8  # records of one argument or value outside, before that is reported
 
 
@@ -65,7 +67,10 @@ class Jitted:
         self._times = collections.Counter()  # how often each argument or value outside has caused another record
         self._warned, self._reasons = set(), Reasons()
         self.unrolled = 0  # the number of branches and loops that were found to change host state
-        self._modes = {}  # by name of a float among the arguments: "constant" if host code needs its number, "read" if too often
+        self.unloaded = set()  # modules that its code imports and that were not loaded at the last inspection
+        # By name of an argument. Of a float: "constant" if host code needs its number, "read" if too often. Of a tuple, list or dict:
+        # "sizes" if its integers have differed, "constant" if host code then changes it.
+        self._modes = {}
 
     def __call__(self, *arguments, **named):
         return self._call((), arguments, named)
@@ -75,9 +80,7 @@ class Jitted:
         try:
             if self._runs_later:
                 raise NoTree("it is a generator or a coroutine, whose code runs after the call")
-            if not FLOATS.isdisjoint(map(type, arguments)) or named and not FLOATS.isdisjoint(map(type, named.values())):
-                return self._call_with_floats(first, arguments, named)
-            return self._call_of(Call(self, first, arguments, named))
+            return self._call_recorded(first, arguments, named)
         except NoTree as refused:
             reason = str(refused)
         except errors.TypeError as error:
@@ -103,9 +106,11 @@ class Jitted:
                 self._by_host = None  # None for a call that fails; others have arguments that can be recorded
             raise
 
-    def _call_with_floats(self, first, arguments, named):
-        given = tuple(self._handed(f"arg{i}", each) for i, each in enumerate(arguments))
-        call = Call(self, first, given, {name: self._handed(f"named.{name}", each) for name, each in named.items()})
+    def _call_recorded(self, first, arguments, named):
+        call = Call(self, first, arguments, named)
+        if self._modes or not FLOATS.isdisjoint(map(type, arguments)) or named and not FLOATS.isdisjoint(map(type, named.values())):
+            call.given = tuple(self._handed(f"arg{i}", each) for i, each in enumerate(arguments))
+            call.named = {name: self._handed(f"named.{name}", each) for name, each in named.items()}
         try:
             return self._call_of(call)
         except Needed as raised:
@@ -115,15 +120,17 @@ class Jitted:
         # Outside of the handler: errors raised now do not name it as their context.
         call.take_back()
         earlier = dict(self._modes)
-        self._modes.update(dict.fromkeys(needed.names, "constant"))
+        self._modes.update(dict.fromkeys(needed.names, needed.mode))
         try:
-            return self._call_with_floats(first, arguments, named)
+            return self._call_recorded(first, arguments, named)
         except Exception:
             if not needed.is_certain:
                 self._modes = earlier
             raise
 
     def _handed(self, name, value):
+        if self._modes.get(name) == "sizes" and isinstance(value, (tuple, list, dict)):
+            return sized(value) or value
         if type(value) not in FLOATS or (type(value) is Item and value._kind in ("boolean", "integer")):
             return value
         if self._modes.get(name) != "constant" or (self._by_host is not None and type(value) is not Item):
@@ -154,6 +161,7 @@ class Jitted:
     def _key_of(self, call):
         key = call.key()
         if key not in self._records:
+            self._expect_same_integers(call, key)
             self._warn_of(call.reach.lines)
             self._note_record(key)
             if self._by_host is not None and call.reach is not NO_REACH:  # because it has changed too often
@@ -164,6 +172,16 @@ class Jitted:
         if len(self._records) > self._max_records:  # created again: hashes of the user's objects may have changed
             self._records = dict.fromkeys(list(self._records)[1:])
         return key
+
+    def _expect_same_integers(self, call, key):
+        """Begins again if integers in an argument have differed since the last record, and nothing else in it."""
+        before, now = dict(self._latest or ()), dict(key)
+        names = [name for name in call.arguments if name in before and name not in self._modes and differ_in_integers(before[name], now[name])
+                 and sized(call.arguments[name].value) is not None]
+        for name in names:
+            self._reasons.note_integers(name, before[name], now[name])
+        if names:
+            raise Needed(call, names, mode="sizes")
 
     def _note_record(self, key):
         """Counts what differs from the last call."""
@@ -204,8 +222,8 @@ class Jitted:
     def _warn_of(self, lines):
         """Warns of calls whose result differs from call to call, or that reach outside of the program."""
         for what, kind, file, line in lines:
-            reason, hint = _UNSTEADY if kind == "value" else _OUTSIDE
-            self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
+            reason, hint = {"value": _UNSTEADY, "outside": _OUTSIDE, "anything": _ANYTHING}[kind]
+            self._run_by_host(f"{what} at {file}:{line} {reason}" if file else f"{what} {reason}", is_said=True)
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
                 self._warn(f"{self._name} runs its host code at each call, because {what} {reason}\n  hint: {hint}", file, line)
