@@ -1,4 +1,5 @@
 // Slices along an axis, their transpose (padding), and concatenation.
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -346,9 +347,10 @@ Tensor concat(std::span<const Tensor> tensors, int64_t axis) {
   if (tensors.empty()) throw ValueError("concat: expected at least one tensor");
   std::vector<DType> dtypes;
   for (const Tensor& tensor : tensors) dtypes.push_back(tensor.dtype());
-  const DType dtype = promote(dtypes);
+  const bool are_keys = std::ranges::all_of(dtypes, is_key);
+  const DType dtype = are_keys ? DType::key : promote(dtypes);
   std::vector<Tensor> parts;
-  for (const Tensor& tensor : tensors) parts.push_back(astype(tensor, dtype));
+  for (const Tensor& tensor : tensors) parts.push_back(are_keys ? tensor : astype(tensor, dtype));
   return plait::apply(slice_ops().concat, parts,
                       ir::Attributes::of(AxisAttributes{normal_axis(axis, tensors[0].rank())}));
 }

@@ -398,10 +398,32 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
   return apply_to(primitive, a, b, common_dtype(a, b));
 }
 
+// Compares u64 with a signed dtype, since their common dtype rounds. A negative number compares
+// with 0 as with any number of u64.
+Tensor compared_exactly(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  const bool is_first = is_signed(a.tensor().dtype());
+  const Tensor of_signed = is_first ? a.tensor() : b.tensor();
+  const Tensor whole = astype(of_signed, DType::u64);
+  const Tensor by_sign = is_first ? apply_to(primitive, of_signed, 0, of_signed.dtype())
+                                  : apply_to(primitive, 0, of_signed, of_signed.dtype());
+  const Tensor by_value = is_first ? apply_to(primitive, whole, b, DType::u64)
+                                   : apply_to(primitive, a, whole, DType::u64);
+  return where(less(of_signed, 0), by_sign, by_value);
+}
+
+// True for u64 beside a signed dtype.
+bool need_exact_comparison(const Operand& a, const Operand& b) {
+  if (!a.is_tensor() || !b.is_tensor()) return false;
+  const DType first = a.tensor().dtype(), second = b.tensor().dtype();
+  if (!is_integer(first) || !is_integer(second)) return false;
+  return (first == DType::u64 && is_signed(second)) || (second == DType::u64 && is_signed(first));
+}
+
 // Numbers are compared by value: a tensor of u8 may be compared with 300, which no u8 can hold.
 [[gnu::always_inline]] inline Tensor compared(const ir::Primitive& primitive, const Operand& a,
                                               const Operand& b) {
   const Call call(primitive.name, a, b);
+  if (need_exact_comparison(a, b)) return compared_exactly(primitive, a, b);
   const DType dtype = common_dtype(a, b);
   const auto has = [&](const Operand& x) { return x.is_tensor() || fits(x.scalar(), dtype); };
   if (has(a) && has(b)) return apply_to(primitive, a, b, dtype);

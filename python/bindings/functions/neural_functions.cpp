@@ -105,29 +105,32 @@ void bind_activations(nb::module_& m) {
       arg("x"), arg("axis") = -1);
 }
 
-Tensor dropout_of(T x, double probability, T key, T keep) {
+Tensor dropout_of(T x, double probability, T key, T keep, bool training) {
   if (key && keep) {
     throw ValueError("dropout: the key and `keep` both determine which elements are kept")
         .hint("pass only one");
   }
+  if (!training) return x;
   if (keep) return dropout(x, keep, probability);
   return key ? dropout(x, probability, key) : dropout(x, probability);
 }
 
 using Dropped = Tensor(T, double);
 template <Tensor (*keyed)(T, double, T), Dropped* keyless>
-Tensor drop(T x, double probability, T key) {
+Tensor drop(T x, double probability, T key, bool training) {
+  if (!training) return x;
   return key ? keyed(x, probability, key) : keyless(x, probability);
 }
 
 void bind_dropouts(nb::module_& m) {
-  add_functions<Tensor(T, double, T, T)>(
+  add_functions<Tensor(T, double, T, T, bool)>(
       m,
       {{"dropout", dropout_of,
         "x / (1 - p), or 0 with probability p, by a key; or 0 where the boolean mask `keep` is "
-        "False."}},
-      arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
-  add_functions<Tensor(T, double, T)>(
+        "False; x itself if not training."}},
+      arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none(),
+      arg("training") = true);
+  add_functions<Tensor(T, double, T, bool)>(
       m,
       {{"dropout1d", drop<dropout1d, dropout1d>,
         "dropout of whole channels of [batch, channels, length] or [channels, length]."},
@@ -140,12 +143,12 @@ void bind_dropouts(nb::module_& m) {
         "restored."},
        {"feature_alpha_dropout", drop<feature_alpha_dropout, feature_alpha_dropout>,
         "alpha_dropout of whole channels of [batch, channels, ...]."}},
-      arg("x"), arg("p") = 0.5, arg("key") = nb::none());
-  add_functions<Tensor(T, double, T)>(
+      arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("training") = true);
+  add_functions<Tensor(T, double, T, bool)>(
       m,
       {{"drop_path", drop<drop_path, drop_path>,
         "Stochastic depth: dropout of whole samples of [batch, ...]."}},
-      arg("x"), arg("p"), arg("key") = nb::none());
+      arg("x"), arg("p"), arg("key") = nb::none(), arg("training") = true);
 }
 
 void bind_normalizations(nb::module_& m) {

@@ -1,154 +1,21 @@
-"""The parts of random nests: a primitive as a function of one small array, and transforms of a function.
+"""The parts of random nests: transforms of a function of one small array. The innermost function is a primitive
+(suite/nest_bases.py).
 
 Each part is written once for the libraries of suite/nest_libraries.py. Its options and constants are determined by a
 number, its salt, so one line of text describes a whole nest."""
 
 import dataclasses
-import functools
 
 import numpy as np
 import plait
 
-from suite import rules
 from suite.cases import CASES, load
-from suite.nest_libraries import Unrolled, array_of, jax_function
+from suite.nest_bases import base_of, most_order_of, samples_of, value_samples_of
+from suite.nest_libraries import Unrolled, array_of
 
-MOST_ELEMENTS = 40  # elements of all operands
-REACH = 0.1  # the distance by which operands move
 SHAPES_IN = ((), (0,), (1,), (2,), (3,), (1, 2))
 SHAPES_OUT = ((), (0,), (1,), (2,))
 PARTS = {}
-
-
-# ---- A primitive.
-
-@functools.cache
-def samples_of(name):
-    """Operands and attributes to try, also of size 0, of a differentiable primitive."""
-    case, random = CASES[name], np.random.default_rng(12)
-    found = []
-    for dtype in (plait.f64, plait.c128):
-        for sample in case.samples if dtype in case.dtypes else ():
-            operands = case.operands_of(sample, dtype, random)
-            if sum(x.size for x in operands) > MOST_ELEMENTS or not moving_of(case, operands):
-                continue
-            if rules._has_derivative(case, operands, sample.attributes) and _results_move(case, operands, sample.attributes):
-                found.append((operands, sample.attributes))
-    return found
-
-
-@functools.cache
-def value_samples_of(name):
-    """The same of a primitive that is nested without derivatives."""
-    case, random = CASES[name], np.random.default_rng(12)
-    found = []
-    for dtype in (plait.f64, plait.i64, plait.DType("bool")):
-        for sample in case.samples if dtype in case.dtypes else ():
-            operands = case.operands_of(sample, dtype, random)
-            if operands and sum(x.size for x in operands) <= MOST_ELEMENTS and all(x.dtype.kind in "fib" for x in operands):
-                found.append((operands, sample.attributes))
-    return found
-
-
-def moving_of(case, operands):
-    held = case.fixed + case.once
-    return [i for i, x in enumerate(operands) if rules._moves(x) and i not in held]
-
-
-def _results_move(case, operands, attributes):
-    return any(rules._moves(each) for each in rules._results(case, operands, attributes))
-
-
-def differentiable(all_cases):
-    for case in all_cases:
-        has_rules = case.primitive.rules and "not_differentiable" not in case.primitive.rules
-        if has_rules and not case.blocks_derivative and case.path is None and case.repeatable and samples_of(case.primitive.name):
-            yield case
-
-
-def of_values(all_cases):
-    """The others that can be nested, without derivatives."""
-    differentiated = {case.primitive.name for case in differentiable(all_cases)}
-    for case in all_cases:
-        is_plain = case.repeatable and case.check is None and not case.cannot_batch and case.family not in ("effects", "random")
-        if is_plain and case.primitive.name not in differentiated and value_samples_of(case.primitive.name):
-            yield case
-
-
-class Base:
-    """x ↦ results of a primitive whose operands move along directions by the elements of x."""
-
-    def __init__(self, case, number, sample, shape_in, shape_out):
-        self.case, self.number, self.sample, self.shape_in, self.shape_out = case, number, sample, shape_in, shape_out
-        self.operands, self.attributes = sample
-        random = np.random.default_rng(number)
-        count = int(np.prod(shape_in, dtype=int))
-        self.directions = {i: REACH * np.stack([np.asarray(rules._direction(case, random, i, self.operands[i]))
-                                                for _ in range(max(1, count))])[:count]
-                           for i in moving_of(case, self.operands)}
-
-    def __str__(self):
-        return f"{self.case.primitive.name}[{self.number}] {self.shape_in}->{self.shape_out}".replace(", ", ",")
-
-    @functools.cached_property
-    def in_jax(self):
-        return jax_function(self)
-
-    def with_results(self, shape_out):
-        return type(self)(self.case, self.number, self.sample, self.shape_in, shape_out)
-
-    def moved(self, m, x):
-        operands = [m.array(each) for each in self.operands]
-        for i, directions in self.directions.items():
-            along = m.np.reshape(x, (-1 if x.size else 0,) + (1,) * (directions.ndim - 1)) * m.array(directions)
-            operands[i] = operands[i] + m.np.sum(along, axis=0)
-        return operands
-
-    def numbers(self, m, results):
-        return [each for each in results if m.is_inexact(each)]
-
-    def __call__(self, m, x):
-        results = m.primitive(self, self.moved(m, x))
-        if self.case.invariants is not None:
-            results = self.case.invariants(*results, np=m.np)
-        moving = self.numbers(m, results)
-        numbers = [sum(_weighed(m, each, 3 * k + 7 * r) for r, each in enumerate(moving))
-                   for k in range(max((1, *self.shape_out)))]
-        if self.shape_out == ():
-            return numbers[0]
-        return m.np.stack(numbers)[:self.shape_out[0]]
-
-
-class ValuesBase(Base):
-    """The same for a primitive without a derivative. Operands move by whole multiples of 1/4, as rounding would change what is
-    compared, and all elements by the same, as they may be sorted; integers beside the first operand stay."""
-
-    def moved(self, m, x):
-        step = m.np.round(4 * m.np.sum(m.array(array_of(self.shape_in, 5)) * x))
-        operands = [m.array(each) for each in self.operands]
-        for i, each in enumerate(self.operands):
-            if each.dtype.kind == "f":
-                operands[i] = operands[i] + step * (0.25 * (i + 1))
-            elif i == 0:
-                operands[i] = operands[i] != (step > 0) if each.dtype.kind == "b" else operands[i] + m.np.astype(step, "int64")
-        return operands
-
-    def numbers(self, m, results):
-        return [m.np.astype(each, "float64") for each in results]
-
-
-def base_of(case, number, shape_in, shape_out):
-    name = case.primitive.name
-    if any(True for _ in differentiable([case])):
-        return Base(case, number, samples_of(name)[number], shape_in, shape_out)
-    return ValuesBase(case, number, value_samples_of(name)[number], shape_in, shape_out)
-
-
-def _weighed(m, x, salt):
-    """Re Σ w · x."""
-    if not m.is_complex(x):
-        return m.np.sum(m.array(array_of(x.shape, salt)) * x)
-    return m.np.sum(m.np.real(m.array(array_of(x.shape, salt) + 1j * array_of(x.shape, salt + 1)) * x))
 
 
 # ---- Parts.
@@ -435,8 +302,9 @@ class Nest:
         return found.numpy() if isinstance(found, plait.Tensor) else np.asarray(found)
 
 
-def drawn(case, random, most_order):
-    """A random nest over the primitive with at most that total order of derivatives; 0 if it has none."""
+def drawn(case, random):
+    """A random nest over the primitive."""
+    most_order = most_order_of(case)
     samples = samples_of(case.primitive.name) if most_order else value_samples_of(case.primitive.name)
     base = base_of(case, int(random.integers(len(samples))),
                    SHAPES_IN[random.integers(len(SHAPES_IN))], SHAPES_OUT[random.integers(len(SHAPES_OUT))])
@@ -446,6 +314,8 @@ def drawn(case, random, most_order):
         # of what an outer tape tracks inside of it.
         has_tape = any(part.name == "backward" for part in parts)
         unfit = {"backward", "remat", "linear_in_remat"} if has_tape else set()
+        if most_order == 1 and order:  # a rule of its own is recorded with one more derivative
+            unfit |= {"custom_vjp", "custom_jvp"}
         fitting = [name for name, (_, own) in PARTS.items() if order + own <= most_order and name not in unfit]
         parts.append(Part(fitting[random.integers(len(fitting))], int(random.integers(60))))
         order += parts[-1].order

@@ -108,7 +108,7 @@ class Ufunc:
         tensors = [operand(each) for each in operands]
         if self.nin == 1:
             tensors = [tensor_of(operands[0])]
-        elif self.nin == 2:
+        elif self.nin == 2 and not (self.__name__ in _COMPARISONS and all(_is_integers(each) for each in tensors)):
             tensors = list(common(*tensors))
         if dtype is not None:
             tensors = [plait.astype(tensor_of(each), plait_dtype(dtype)) for each in tensors]
@@ -148,6 +148,11 @@ def of_bools(plain, logical):
     return call
 
 
+def _is_integers(x):
+    return isinstance(x, plait.Tensor) and x.dtype.kind == "integer"
+
+
+_COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}  # integers are compared by value
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 
 

@@ -41,6 +41,11 @@ class Keys(unittest.TestCase):
         self.assertNotEqual(random.fold_in(KEY, 1).numpy(), random.fold_in(KEY, 2).numpy())
         self.assertEqual(random.fold_in(KEY, plait.arange(4)).shape, (4,))
         self.assertEqual(random.bits(keys, 5).shape, (3, 5))
+        both = plait.concat([keys, keys[:1]])
+        self.assertEqual([both.shape, plait.stack([KEY, KEY]).shape, plait.asarray([KEY, keys[0]]).dtype], [(4,), (2,), plait.key])
+        self.assertEqual(both[3].numpy(), keys[0].numpy())
+        with self.assertRaisesRegex(plait.TypeError, "keys do not support arithmetic"):
+            plait.concat([keys, plait.arange(3)])
 
     def test_the_default_stream_begins_again(self):
         random.seed(5)

@@ -1,6 +1,7 @@
 """Tensors of the Python module: memory shared with NumPy, operators, dtypes, errors."""
 
 import gc
+import operator
 import threading
 import time
 import unittest
@@ -132,6 +133,37 @@ class Operators(unittest.TestCase):
             self.assertRaisesRegex(plait.ValueError, "9223372036854775808 does not fit into", action)
         self.assertRaisesRegex(plait.ValueError, "out of the range from -2", plait.pad, plait.zeros(1), [(1, 0)], value=2**63)
         self.assertEqual(plait.full(1, 2**63, "f64").item(), 2.0**63)
+
+    def test_u64_and_signed_integers_are_compared_by_value(self):
+        signed, unsigned = [-(2**63), -1, 0, 2**53 + 1, 2**63 - 1], [0, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1]
+        a, b = plait.asarray(signed)[:, None], plait.asarray(unsigned, plait.u64)
+        for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+            compare = getattr(operator, name)
+            wanted = [[compare(x, y) for y in unsigned] for x in signed]
+            for found in (compare(a, b), plait.jit(compare)(a, b), plait.vmap(lambda row: compare(row, b))(a)):
+                self.assertEqual(found.tolist(), wanted, name)
+            self.assertEqual(compare(b, a).tolist(), [[compare(y, x) for y in unsigned] for x in signed], name)
+            self.assertEqual(compare(a, 2**63)[:, 0].tolist(), [compare(x, 2**63) for x in signed], name)
+
+    def test_lists_of_integers_are_exact(self):
+        """NumPy makes f64 of integers of which some are above 2⁶³, and of integers beside floats."""
+        big = 2**63 + 5
+        objects = np.array([[big, 1]], object)
+        for made in (plait.tensor([[big, 1]], plait.u64), plait.asarray(((big, 1),), "u64"), plait.array([[big, 1.5]], plait.u64),
+                     plait.asarray([[np.uint64(big), np.int64(1)]], "u64"), plait.asarray(objects, "u64"), plait.asarray(objects.tolist(), "u64"),
+                     plait.asarray([np.array([big, 1], np.uint64)], "u64"), plait.stack([plait.asarray([big, 1], "u64")])):
+            self.assertEqual((made.dtype, made.tolist()), (plait.u64, [[big, 1]]))
+        self.assertEqual(plait.tensor([2**64 - 1, 0], "u64").tolist(), [2**64 - 1, 0])
+        self.assertEqual(plait.tensor([2**63 - 1, -1.5, -(2**63)], "i64").tolist(), [2**63 - 1, -1, -(2**63)])
+        self.assertEqual(plait.tensor([2**53 + 1, 0.5], "i64").tolist(), [2**53 + 1, 0])
+        self.assertEqual(plait.tensor(np.array([1, 2], object)).dtype, plait.i64)
+        for numbers, dtype, words in (([big, -1], "u64", "^-1 does"), ([big, -1], "i64", f"^{big} does"), ([big, 1], "u8", f"^{big} does"),
+                                      ([2**64, 1], "u64", f"{2**64} has more than 64 bits"), ([float("nan"), big], "u64", "^nan does")):
+            for given in (numbers, np.array(numbers, object)):
+                self.assertRaisesRegex(plait.ValueError, words, plait.tensor, given, dtype)
+        self.assertEqual(plait.tensor([big, 1]).dtype, plait.f32)  # as NumPy's f64
+        self.assertRaisesRegex(plait.TypeError, "not None", plait.tensor, np.array([1, None], object))
+        self.assertRaisesRegex(plait.ValueError, "without a copy", plait.asarray, np.array([1], object), copy=False)
 
     def test_sequences_that_a_dtype_lacks_are_refused(self):
         for action in (lambda: plait.arange(0, 300, 100, "i8"), lambda: plait.arange(300, dtype="u8"), lambda: plait.arange(-1, 3, dtype="u8"),

@@ -222,6 +222,15 @@ class Drawn(unittest.TestCase):
                 close(function(x, 0.0, KEY), x, 0, "nothing")
                 close(function(x, 1.0, KEY), 0 * x, 0, "all")
 
+    def test_nothing_is_dropped_without_training(self):
+        for name in ("dropout", *CHANNELS):
+            function, x = getattr(plait, name), plait.asarray(draw(*CHANNELS.get(name, [(4, 3)])[0]))
+            with self.subTest(name):
+                close(function(x, 0.5, training=False), x, 0, "value")
+                close(plait.jit(lambda x: function(x, 0.5, training=False))(x), x, 0, "jitted")
+                close(plait.grad(lambda x: plait.sum(function(x, 0.5, KEY, training=False)))(x), 1 + 0 * x, 0, "gradient")
+                close(function(x, 0.5, KEY, training=True), function(x, 0.5, KEY), 0, "training")
+
     def test_each_sample_has_its_own(self):
         keys = plait.random.split_key(KEY, 3)
         for name, (shape, *_) in CHANNELS.items():

@@ -226,6 +226,32 @@ class Control(unittest.TestCase):
         for f in by_lane, lambda y: pl.trace(by_lane)(y)(y):
             np.testing.assert_array_equal(f(x), [1, 0, 0])
 
+    def test_keys_of_each_sample(self):
+        """Carries, results and operands of branches, loops and recursion whose samples take different ways."""
+        keys, counts = pl.random.split_key(pl.random.key(3)), pl.asarray([1, 3])
+
+        @pl.recursive
+        def drawn(n, x, key):
+            return pl.cond(n <= 0, lambda n, x, key: x * pl.random.uniform(key, ()), lambda n, x, key: drawn(n - 1, 0.5 * x, key), n, x, key)
+
+        def folded(n, x, key):
+            return pl.while_loop(lambda each: each[0] < n, lambda each: (each[0] + 1, pl.random.fold_in(each[1], each[0])), (pl.asarray(0), key))[1]
+
+        def branch(n, x, key):
+            return pl.cond(n > 1, lambda key: pl.random.fold_in(key, 1), lambda key: key, key)
+
+        def chain(n, x, key):
+            return pl.scan(lambda key, x: (pl.random.fold_in(key, 1), key), key, pl.ones(3))[1]
+
+        for f in (drawn, folded, branch, chain):
+            wanted = [f(n, 2.0, key) for n, key in zip(counts, keys)]
+            for form in (pl.vmap(f), pl.jit(pl.vmap(f))):
+                found = form(counts, pl.full((2,), 2.0), keys)
+                self.assertEqual([each.numpy().tobytes() for each in found], [each.numpy().tobytes() for each in wanted], f.__name__)
+            self.assertEqual(pl.vmap(f)(counts[:0], pl.zeros(0), keys[:0]).shape[0], 0)
+        last, stacked = pl.scan(lambda key, x: (key, key), keys[0], pl.ones(0))
+        self.assertEqual((last.dtype, stacked.shape, stacked.dtype), (pl.key, (0,), pl.key))
+
     def test_deep_nests(self):
         """The bodies of nested loops are recorded a few times, not exponentially often."""
         depth = 40

@@ -73,7 +73,7 @@ std::vector<Tensor> BatchedRun::zeros_for(const ir::Instruction& instruction,
   std::vector<Tensor> results;
   for (const ir::Type& type : instruction.result_types()) {
     const ir::Type here = type_of_samples(type.substitute(sizes), true);
-    results.push_back(zeros(here.shape(), here.dtype()));
+    results.push_back(blank(here.shape(), here.dtype()));
   }
   return results;
 }

@@ -1,8 +1,10 @@
 #include "plait/transform/inside/batching/batched_values.h"
 
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait {
@@ -73,10 +75,15 @@ std::vector<BatchedValue> filled(std::span<const Tensor> tensors,
       values.push_back({x, false});
       continue;
     }
-    const Tensor copy = expand_dims(stop_gradient(take(x, first, 0)), 0);
-    values.push_back({where(as_rows(there, x), x, copy), true});
+    const Tensor taken = take(x, first, 0);
+    const Tensor copy = is_key(x.dtype()) ? taken : stop_gradient(taken);
+    values.push_back({where(as_rows(there, x), x, expand_dims(copy, 0)), true});
   }
   return values;
+}
+
+Tensor blank(const Shape& shape, DType dtype) {
+  return is_key(dtype) ? broadcast_to(random::key(0), shape) : zeros(shape, dtype);
 }
 
 }  // namespace plait

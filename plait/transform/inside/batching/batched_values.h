@@ -54,5 +54,7 @@ std::vector<BatchedValue> picked_for(std::span<const BatchedValue> values, const
 // Batched values, in which samples that are not `there` are replaced by the first sample that is.
 std::vector<BatchedValue> filled(std::span<const Tensor> tensors,
                                  const std::vector<bool>& are_batched, const Tensor& there);
+// Elements of which there are none, or that are overwritten: zeros, or keys.
+Tensor blank(const Shape& shape, DType dtype);
 
 }  // namespace plait

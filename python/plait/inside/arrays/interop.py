@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import math
 import pickle
 import sys
 
@@ -98,7 +99,10 @@ def of_host(obj, dtype=None, copy=None):
     if not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
         made = from_dlpack(obj)
     else:
-        made = _core.borrow(_of_numbers_only(np.asarray(obj)))
+        array = np.asarray(obj)
+        if _is_of_objects(array):
+            return of_host(array.tolist(), dtype, copy)
+        made = _core.borrow(_of_numbers_only(array))
     converted = _cast(made, dtype, copy)
     return own(converted) if copy and converted is made else converted
 
@@ -158,8 +162,10 @@ def _of_numbers(data, dtype):
     except builtins.ValueError as error:
         raise errors.ValueError(f"asarray: {error}") from None
     _of_numbers_only(array)
-    if dtype is not None:
+    if dtype is not None and _core.DType(dtype).kind == "integer":
+        array = _exact(data, array)
         _expect_fits(array, _core.DType(dtype))
+        return array if array.dtype.kind != "O" else array.astype(_core.DType(dtype).long_name)
     if dtype is None and array.dtype == np.float64 and not _holds_arrays(data):
         return array.astype(np.float32)
     if dtype is None and array.dtype == np.complex128 and not _holds_arrays(data):
@@ -167,11 +173,26 @@ def _of_numbers(data, dtype):
     return array
 
 
+def _exact(data, array):
+    """The numbers as objects if the array, of f64, has rounded integers among them."""
+    if array.dtype != np.float64 or not array.size or np.abs(array).max() < 2**53:
+        return array
+    return np.asarray(data, object)
+
+
+def _is_of_objects(array):
+    """True for numbers of Python in an array of objects, such as NumPy makes of integers beside others above 2⁶³."""
+    return array.dtype.kind == "O" and array.size > 0 and all(isinstance(each, (builtins.int, float)) for each in array.reshape(-1))
+
+
 def _of_numbers_only(array):
     """The array; TypeError if NumPy has no dtype for its contents."""
     if array.dtype.kind not in "OUS":
         return array
-    first = array.reshape(-1)[0] if array.size else None
+    if not array.size:
+        raise errors.TypeError("expected numbers, or lists and arrays of them, not an array of objects or texts\n"
+                               "  hint: array.astype('float32'), or another dtype of numbers")
+    first = next((each for each in array.reshape(-1) if not isinstance(each, (builtins.int, float))), array.reshape(-1)[0])
     if array.dtype.kind == "O" and all(isinstance(each, builtins.int) for each in array.reshape(-1)):
         number = next((each for each in array.reshape(-1) if not -(2**63) <= each < 2**64), first)
         raise errors.ValueError.with_hint(f"the integer {number} has more than 64 bits", f"{float(number)!r} is a number of f64")
@@ -185,12 +206,12 @@ def _described(value):
 
 
 def _expect_fits(array, dtype):
-    """ValueError if a number, without its fraction, does not fit an integer dtype."""
-    if dtype.kind != "integer" or array.dtype.kind not in "iufc" or not array.size:
+    """ValueError if a number, without its fraction, does not fit the integer dtype."""
+    if array.dtype.kind not in "iufcO" or not array.size:
         return
     limits = np.iinfo(dtype.long_name)
-    for number in (array.real.min(), array.real.max()):  # NaN, if there is one
-        if not np.isfinite(number) or not limits.min <= int(number) <= limits.max:
+    for number in array.reshape(-1) if array.dtype.kind == "O" else (array.real.min(), array.real.max()):  # NaN, if there is one
+        if not math.isfinite(number) or not limits.min <= int(number) <= limits.max:
             raise errors.ValueError(f"{number} does not fit into {dtype.name}, whose range is {limits.min} to {limits.max}")
 
 

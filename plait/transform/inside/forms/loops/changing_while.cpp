@@ -8,9 +8,9 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/take.h"
-#include "plait/ops/random/random.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/batching/batched_values.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
@@ -187,17 +187,13 @@ class History {
     return stack(numbers);
   }
 
-  static Tensor nothing_yet(Dim count, DType dtype) {
-    return is_key(dtype) ? broadcast_to(random::key(0), Shape{count}) : zeros(Shape{count}, dtype);
-  }
-
   Tensors record(std::span<const Tensor> operands, const Length& length) const {
     const size_t own = operands.size(), constants = loop_.constants, carries = loop_.carries();
     Tensors more;
     for (size_t i = 0; i < carries; ++i) {
       const ir::Type type = operands[constants + i].type();
       const Dim count = length.elements[counts_.of_carry[i]];
-      more.push_back(as_varying_as(nothing_yet(count, type.dtype()), type));
+      more.push_back(as_varying_as(blank(Shape{count}, type.dtype()), type));
     }
     more.push_back(
         zeros(Shape{length.steps, static_cast<int64_t>(loop_.sizes.size())}, DType::i64));

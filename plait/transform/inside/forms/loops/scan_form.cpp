@@ -111,7 +111,7 @@ Tensors results_of_no_step(std::span<const Tensor> initial, std::span<const ir::
   for (const ir::Type& result : results.subspan(initial.size())) {
     Shape shape{0};
     for (const Dim dim : result.shape()) shape.append(dim);
-    nothing.push_back(zeros(shape, result.dtype()));
+    nothing.push_back(blank(shape, result.dtype()));
   }
   return nothing;
 }
