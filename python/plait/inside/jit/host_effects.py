@@ -65,7 +65,7 @@ _PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", 
 _UNSTEADY_ALL, _OUTSIDE_ALL = UNSTEADY_MODULES | {"time", "uuid"}, _OUTSIDE_MODULES | {"os", "posix"}
 # Functions through which anything can be read or changed.
 _ANYTHING = {"builtins": {"eval", "exec", "globals", "locals", "__import__"}, "importlib": {"import_module"}, "importlib._bootstrap": {"__import__"},
-             "pkgutil": {"resolve_name"}, "sys": {"_getframe"}, "inspect": {"currentframe", "stack"}}
+             "pkgutil": {"resolve_name"}}
 _KNOWN = {each.partition(".")[0] for each in (*UNSTEADY_MODULES, *_UNSTEADY, *_OUTSIDE_MODULES, *_OUTSIDE)} - {"plait", "builtins"}
 _STREAMS = ("stdin", "stdout", "stderr")
 _CONTAINERS = (list, dict, set, bytearray, collections.deque)
