@@ -23,7 +23,7 @@ namespace {
 // tensors may require gradients on it later, also within functions of newer levels.
 const LevelPtr& tape_level() {
   Trace* const trace = Trace::current();
-  return trace == nullptr ? Level::ground() : trace->tape_level();
+  return trace == nullptr ? Level::ground() : trace->levels().tape();
 }
 
 // Returns the number of the node at which the level last began to follow one of these tensors or
