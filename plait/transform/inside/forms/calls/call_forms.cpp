@@ -82,7 +82,9 @@ std::vector<BatchedValue> batch_pull(const OnSamples& here) {
 namespace forms {
 
 extern constexpr Form kCall{.run = run_call, .stage = stage_call, .batch = batch_call};
-extern constexpr Form kPull{.run = run_pull, .stage = stage_pull, .batch = batch_pull};
+// It runs a derivative. Beside it, it names the function, whose rules are not used again.
+extern constexpr Form kPull{
+    .run = run_pull, .stage = stage_pull, .batch = batch_pull, .follow = {.runs = 1}};
 
 }  // namespace forms
 }  // namespace plait
