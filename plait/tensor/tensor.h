@@ -55,7 +55,7 @@ struct TracedValue {
   // The concrete value in this run, if the trace computes it (Trace::execute_with); empty until it
   // is computed (Trace::actual).
   std::shared_ptr<Tensor> actual = nullptr;
-  uint32_t piece = 0;         // piece of its trace (Trace::cut)
+  uint32_t piece = 0;         // piece of its trace (CompanionRun::cut)
   bool is_followed = true;    // false if recorded under no_grad
   Device device = {};         // where it will be, as far as the trace knows
   bool knows_device = false;  // true if it is certain to be there

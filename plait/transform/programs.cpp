@@ -233,7 +233,7 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
 
 // Keeps unused instructions: any value may be fetched.
 Builder::Builder(std::string name) : trace_(std::make_unique<Trace>(std::move(name))) {
-  trace_->keep_whole();
+  trace_->function().keep_whole();
 }
 Builder::~Builder() = default;
 

@@ -6,6 +6,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/outline.h"
+#include "plait/tensor/tracing/derivation.h"
 
 namespace plait {
 namespace {
@@ -34,6 +35,12 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+bool TraceCaptures::has_followed(const Level& level) const {
+  return std::ranges::any_of(tensors_, [&](const Tensor& tensor) {
+    return tensor.derivation() && tensor.derivation()->origin.levels.contains(level);
+  });
+}
 
 std::optional<ir::ValueId> TraceCaptures::find(const void* identity) const {
   const auto place = by_identity_.find(identity);

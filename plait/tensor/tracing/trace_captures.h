@@ -11,6 +11,7 @@
 
 #include "plait/ir/builder.h"
 #include "plait/tensor/tensor.h"
+#include "plait/tensor/tracing/level.h"
 
 namespace plait {
 
@@ -18,6 +19,9 @@ class TraceCaptures {
  public:
   bool empty() const { return tensors_.empty(); }
   std::span<const Tensor> tensors() const { return tensors_; }
+
+  // True if the level follows one of them.
+  bool has_followed(const Level& level) const;
 
   // The value of what was captured with this identity, or of an equal constant; empty if it is not
   // captured yet.

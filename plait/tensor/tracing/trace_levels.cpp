@@ -1,6 +1,7 @@
 #include "plait/tensor/tracing/trace_levels.h"
 
 #include "plait/ir/structure.h"
+#include "plait/tensor/tracing/derivation.h"
 
 namespace plait {
 
@@ -12,6 +13,11 @@ const LevelPtr& TraceLevels::tape() {
 void TraceLevels::close() {
   pause_.reset();
   if (tape_) tape_->close();
+}
+
+bool TraceLevels::are_followed_outside(std::span<const Tensor> tensors) {
+  const LevelPause::Break followed(*pause_);
+  return is_followed(tensors);
 }
 
 ir::ValueId TraceLevels::stopped(const TracedValue& traced, ir::FunctionBuilder& builder) {

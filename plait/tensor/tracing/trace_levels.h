@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "plait/ir/builder.h"
@@ -18,6 +19,8 @@ class TraceLevels {
   // The level of the default tape while the trace is open.
   const LevelPtr& tape();
   void close();
+  // True if a derivative is taken outside with respect to one of these tensors.
+  bool are_followed_outside(std::span<const Tensor> tensors);
 
   // True within a no_grad that began inside of the trace.
   bool is_under_no_grad() const { return NoGrad::depth() > no_grads_; }

@@ -1,7 +1,8 @@
 #include "plait/tensor/tracing/trace_program.h"
 
 #include <algorithm>
-#include <vector>
+
+#include <fmt/format.h>
 
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/analysis/effect_analysis.h"
@@ -50,12 +51,30 @@ bool may_stay(const ir::Function& function, const ir::CalleeNames& names,
 
 }  // namespace
 
+void TraceProgram::declare(std::string_view function, const ir::Signature& signature) {
+  builder_.declare(function, signature);
+}
+
 void TraceProgram::declare_records(std::span<const ir::RecordType> records) {
   for (const ir::RecordType& record : records) builder_.record(record);
 }
 
+void TraceProgram::end(const std::string& name) {
+  recorded_.erase(std::ranges::find(recorded_, name));
+}
+
+std::string TraceProgram::free_name(std::string_view wanted) const {
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::find(recorded_, name) != recorded_.end() ||
+           declarations().find_function(name) != nullptr;
+  };
+  std::string name(wanted);
+  for (int i = 1; is_taken(name); ++i) name = fmt::format("{}.{}", wanted, i);
+  return name;
+}
+
 std::string TraceProgram::include(const ir::Program& program, const ir::Function& function,
-                                  const Closing& closing, FreeName free_name) {
+                                  const Closing& closing) {
   declare_records(program.records());
   ir::CalleeNames names;
   std::vector<std::shared_ptr<const ir::Function>> added;
@@ -76,13 +95,22 @@ std::string TraceProgram::include(const ir::Program& program, const ir::Function
   return names[function.name()];
 }
 
-ir::Outlined TraceProgram::outline(const ir::Function& function, std::span<const ir::Part> parts,
-                                   FreeName free_name) {
+ir::Outlined TraceProgram::outline(const ir::Function& function, std::span<const ir::Part> parts) {
   return ir::outline(function, parts, builder_, outlined_,
                      {.stays = TraceCaptures::is_capture,
                       .free_name = [&](const std::string& wanted) { return free_name(wanted); }});
 }
 
+bool TraceProgram::has_effects(const ir::Instruction& instruction) {
+  const ir::Primitive& primitive = instruction.primitive();
+  const bool is_size = primitive.structure == ir::Structure::as_size;
+  if (is_size || ir::is_guard(instruction)) return false;
+  if (primitive.effects != nullptr && !primitive.effects(instruction).pure()) return true;
+  return !std::ranges::all_of(instruction.callees(),
+                              [&](const ir::Callee& callee) { return is_pure(callee.name); });
+}
+
+// False also for a function that is not finished.
 bool TraceProgram::is_pure(const std::string& function) {
   if (const auto known = pure_.find(function); known != pure_.end()) return known->second;
   const ir::Program program = with_entry(builder_.function("effects").finish({}));

@@ -17,7 +17,7 @@ Trace& Tensor::knowing_trace() const {
   Trace* const trace = known.scope->trace;
   if (known.actual && trace != nullptr) return *trace;
   if (trace == nullptr) refuse_late_use(known);
-  trace->note_unknown_read();
+  trace->run().note_unknown_read();
   throw ValueError("a {} has no value while {} is traced", known.type.text(), known.scope->name)
       .hint(
           "compute with tensors only (where, cond and while_loop decide by values), or return the "
@@ -26,7 +26,7 @@ Trace& Tensor::knowing_trace() const {
 
 const Array& Tensor::array_at_present() const {
   Trace& trace = knowing_trace();
-  trace.companion()->on_read(*this);
+  trace.run().companion()->on_read(*this);
   Trace::actual(*this);
   return traced().actual->array();
 }

@@ -139,7 +139,7 @@ class Following {
     node_ = following_step(operands_, followed, results_);
     node_->primitive = &primitive_;
     node_->attributes = attributes_;
-    if (const Trace* trace = Trace::current()) node_->location = trace->latest_location();
+    if (Trace* trace = Trace::current()) node_->location = trace->function().latest_location();
     node_->operand_types = types_of(operands_);
     node_->operands.resize(operands_.size());
     if (const Sketch* const sketch = Sketch::current()) {

@@ -16,7 +16,7 @@ namespace {
 // The tape of the current trace, or of the code outside of all traces.
 const LevelPtr& tape_level() {
   Trace* const trace = Trace::current();
-  return trace == nullptr ? Level::ground() : trace->tape_level();
+  return trace == nullptr ? Level::ground() : trace->levels().tape();
 }
 
 const Origin& origin_of(const Tensor& tensor) {
@@ -31,11 +31,13 @@ bool is_leaf(const Origin& origin) {
 // Call this before the tape is used. A jitted function may reach the outer tape through an argument
 // or a captured tensor.
 void expect_own_tape(const Tensor& tensor) {
+  const Level& outer = *Level::ground();
   const Origin& origin = origin_of(tensor);
-  bool is_jitted = false, is_outside = origin && origin.levels.contains(*Level::ground());
-  for (const Trace* trace = Trace::current(); trace != nullptr; trace = trace->outer()) {
-    is_jitted = is_jitted || trace->companion() != nullptr;
-    is_outside = is_outside || trace->takes_of(*Level::ground());
+  bool is_jitted = false, is_outside = origin && origin.levels.contains(outer);
+  for (Trace* trace = Trace::current(); trace != nullptr; trace = trace->outer()) {
+    is_jitted = is_jitted || trace->run().companion() != nullptr;
+    is_outside = is_outside || trace->run().has_parameter_of(outer) ||
+                 trace->function().captures().has_followed(outer);
   }
   if (is_jitted && is_outside) throw UsesOuterTape(Location::of_caller());
 }

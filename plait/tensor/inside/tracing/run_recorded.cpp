@@ -1,6 +1,9 @@
 #include "plait/tensor/inside/tracing/run_recorded.h"
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
+#include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 
 namespace plait {
@@ -13,12 +16,11 @@ ir::Attributes with_numbers(const ir::Attributes& attributes, const SymbolMap<in
 // Runs it as a program of its own, with its callees.
 std::vector<Tensor> run_alone(Companion& companion, const TracedInstruction& instruction,
                               const ir::Instruction& recorded, std::span<const Tensor> operands,
-                              const SymbolMap<int64_t>& sizes, TraceProgram& program,
-                              std::string name) {
+                              const SymbolMap<int64_t>& sizes, TraceProgram& program) {
   const auto at_present = [&](Dim dim) { return Dim(dim.evaluate(sizes)); };
   SymbolMap<Dim> numbers;
   for (const auto& [symbol, number] : sizes) numbers.set(symbol, number);
-  ir::FunctionBuilder step = program.builder().function(std::move(name));
+  ir::FunctionBuilder step = program.builder().function(program.free_name("step"));
   std::vector<ir::ValueId> values;
   for (const Tensor& operand : operands) values.push_back(step.parameter(operand.type()));
   std::vector<ir::Callee> callees(instruction.callees.begin(), instruction.callees.end());
@@ -63,46 +65,22 @@ bool may_be_observed(const TracedInstruction& instruction, const ir::Declaration
 
 std::vector<Tensor> run_recorded(Companion& companion, const TracedInstruction& instruction,
                                  const ir::Instruction& recorded, std::span<const Tensor> operands,
-                                 const SymbolMap<int64_t>& sizes, TraceProgram& program,
-                                 TraceProgram::FreeName free_name) {
-  switch (recorded.primitive().structure) {
-    case ir::Structure::machine:
-      return companion.apply(recorded.primitive(), operands,
-                             with_numbers(recorded.attributes(), sizes));
-    case ir::Structure::literal:
-      return {Tensor(Array::of(recorded.attributes_as<ir::LiteralAttributes>().value))};
-    case ir::Structure::size: {
-      const auto& size = recorded.attributes_as<ir::SizeAttributes>();
-      const int64_t number = size.value.evaluate(sizes);
-      ir::expect_holds(size.dtype, number);
-      return {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
-    }
-    case ir::Structure::as_size:
-    case ir::Structure::refine:
-    case ir::Structure::size_guard:
-    case ir::Structure::guard:
-    case ir::Structure::vary:
-    case ir::Structure::tuple:
-    case ir::Structure::element:
-    case ir::Structure::pack:
-    case ir::Structure::unpack:
-    case ir::Structure::absent:
-    case ir::Structure::present:
-    case ir::Structure::is_present:
-    case ir::Structure::unwrap:
-    case ir::Structure::call:
-    case ir::Structure::fused:
-    case ir::Structure::cond:
-    case ir::Structure::switch_:
-    case ir::Structure::while_:
-    case ir::Structure::scan:
-    case ir::Structure::unwind:
-    case ir::Structure::pull:
-    case ir::Structure::remat:
-    case ir::Structure::custom_vjp:
-    case ir::Structure::custom_jvp: break;
+                                 const SymbolMap<int64_t>& sizes, TraceProgram& program) {
+  const ir::Structure structure = recorded.primitive().structure;
+  if (structure == ir::Structure::machine) {
+    return companion.apply(recorded.primitive(), operands,
+                           with_numbers(recorded.attributes(), sizes));
   }
-  return run_alone(companion, instruction, recorded, operands, sizes, program, free_name("step"));
+  if (structure == ir::Structure::literal) {
+    return {Tensor(Array::of(recorded.attributes_as<ir::LiteralAttributes>().value))};
+  }
+  if (structure == ir::Structure::size) {
+    const auto& size = recorded.attributes_as<ir::SizeAttributes>();
+    const int64_t number = size.value.evaluate(sizes);
+    ir::expect_holds(size.dtype, number);
+    return {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
+  }
+  return run_alone(companion, instruction, recorded, operands, sizes, program);
 }
 
 bool is_right_for(Companion& companion, const TracedInstruction& instruction,
@@ -113,6 +91,43 @@ bool is_right_for(Companion& companion, const TracedInstruction& instruction,
   } catch (const Error&) {
     return false;
   }
+}
+
+void expect_right_sizes(const TracedInstruction& instruction, const OpenFunction& function) {
+  if (instruction.primitive.structure != ir::Structure::machine) return;
+  SymbolMap<Dim> numbers;
+  for (const auto& [symbol, number] : function.sizes().numbers()) numbers.set(symbol, Dim(number));
+  bool has_symbols = false, has_unknown = false;
+  const auto with_numbers = [&](const ir::Type& type) {
+    ir::Type found = type.substitute(numbers);
+    type.for_each_dim([&](Dim dim) { has_symbols = has_symbols || !dim.is_number(); });
+    found.for_each_dim([&](Dim dim) { has_unknown = has_unknown || !dim.is_number(); });
+    return found;
+  };
+  std::vector<ir::Type> operands, stated;
+  for (const Tensor& operand : instruction.operands) {
+    operands.push_back(with_numbers(operand.type()));
+  }
+  for (const ir::Type& type : instruction.stated_types) stated.push_back(with_numbers(type));
+  if (!has_symbols || has_unknown) return;
+  const ir::Attributes given = instruction.attributes
+                                   ? instruction.attributes
+                                   : ir::Attributes::defaults(instruction.primitive.attributes);
+  const ir::Attributes attributes =
+      given.map_sizes([&](Dim dim) { return dim.substitute(numbers); });
+  int count = 0;
+  ir::Inference inference{.primitive = instruction.primitive,
+                          .operands = operands,
+                          .attributes = attributes,
+                          .callees = {},
+                          .size_arguments = {},
+                          .stated = stated,
+                          .declarations = function.program()->declarations(),
+                          .axes = function.so_far().signature().axes,
+                          .name_size = [&](std::string_view hint) {
+                            return Dim::symbol(fmt::format("{}.{}", hint, count++));
+                          }};
+  inference.run();
 }
 
 }  // namespace plait

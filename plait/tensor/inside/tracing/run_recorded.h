@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plait/tensor/tracing/companion.h"
+#include "plait/tensor/tracing/open_function.h"
 #include "plait/tensor/tracing/trace_program.h"
 #include "plait/tensor/tracing/traced_instruction.h"
 
@@ -16,11 +17,13 @@ bool may_be_observed(const TracedInstruction& instruction, const ir::Declaration
 // `recorded` is the instruction in the function; its callees are in the program.
 std::vector<Tensor> run_recorded(Companion& companion, const TracedInstruction& instruction,
                                  const ir::Instruction& recorded, std::span<const Tensor> operands,
-                                 const SymbolMap<int64_t>& sizes, TraceProgram& program,
-                                 TraceProgram::FreeName free_name);
+                                 const SymbolMap<int64_t>& sizes, TraceProgram& program);
 
 // The primitive alone. True if it accepts these operands.
 bool is_right_for(Companion& companion, const TracedInstruction& instruction,
                   std::span<const Tensor> operands, const SymbolMap<int64_t>& sizes);
+
+// Throws the error of the type rule for the sizes of this run; none if one is unknown.
+void expect_right_sizes(const TracedInstruction& instruction, const OpenFunction& function);
 
 }  // namespace plait

@@ -5,13 +5,13 @@
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/core/inside/system/recent_cache.h"
-#include "plait/ir/structure.h"
 #include "plait/ir/text/printer.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/inside/forms/form.h"
 #include "plait/transform/inside/running/run_instruction.h"
 
 namespace plait {
@@ -78,10 +78,8 @@ class LinearFunction {
     }
     if (is_zero) return;
     const auto operands = instruction.operands();
-    if (instruction.primitive().structure == ir::Structure::refine) {
-      Trace* const trace = Trace::current();
-      const Shape shape = instruction.operand_type(0).shape();
-      add(operands[0], trace == nullptr ? cotangents[0] : trace->refine(cotangents[0], shape));
+    if (const auto pull = form_of(instruction.primitive().structure).follow.pull) {
+      add(operands[0], pull(instruction, cotangents[0]));
       return;
     }
     std::vector<bool> wanted;

@@ -14,7 +14,7 @@ Retrace::Retrace(const ir::Function& function, const std::string& name)
 }
 
 ir::Program Retrace::finish(std::span<const Tensor> results) {
-  ir::Program program = trace.part(trace.finish(results));
+  ir::Program program = trace.functions().with_entry(trace.finish(results).function);
   ir::verify_pass(program, program.entry().name());
   return program;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "plait/ir/structure.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/derivatives/tangents.h"
+#include "plait/transform/inside/forms/form.h"
 
 namespace plait::customs {
 
@@ -23,7 +23,7 @@ namespace {
 // tensors may require gradients on it later, also within functions of newer levels.
 const LevelPtr& tape_level() {
   Trace* const trace = Trace::current();
-  return trace == nullptr ? Level::ground() : trace->tape_level();
+  return trace == nullptr ? Level::ground() : trace->levels().tape();
 }
 
 // Returns the number of the node at which the level last began to follow one of these tensors or
@@ -158,14 +158,11 @@ bool has_rules(const ir::Program& program, const ir::Function& function) {
     if (seen[index]) continue;
     seen[index] = true;
     for (const ir::Instruction instruction : program.function(index).instructions()) {
-      const ir::Structure structure = instruction.primitive().structure;
-      if (structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp) {
-        return true;
-      }
+      const Follow& follow = form_of(instruction.primitive().structure).follow;
+      if (follow.has_rule) return true;
       if (instruction.callees().empty()) continue;
       const std::span<const uint32_t> callees = program.callees_of(index, instruction);
-      // A pull runs a derivative. Beside it, it names the function, whose rules are not used again.
-      const size_t run = structure == ir::Structure::pull ? 1 : callees.size();
+      const size_t run = std::min(follow.runs, callees.size());
       left.insert(left.end(), callees.begin(), callees.begin() + static_cast<ptrdiff_t>(run));
     }
   }

@@ -23,7 +23,7 @@ void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> argum
     each.type().for_each_dim([&](Dim dim) {
       dim.for_each_symbol([&](Dim size) {
         for (const Tensor& argument : arguments) {
-          if (trace.has_dimension(size)) return;
+          if (trace.function().has_dimension(size)) return;
           const ir::Type type = argument.type();
           const Shape shape = type.is_array() ? type.shape() : Shape();
           if (std::ranges::find_if(shape, is_same_as(size)) != shape.end()) trace.capture(argument);

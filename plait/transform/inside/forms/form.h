@@ -1,10 +1,11 @@
-// The structural instructions: how each of them runs on tensors, how a trace records it, and how it
-// runs for many samples. The files *_form.cpp and *_forms.cpp of these folders define the forms,
-// those of one kind together; the longer algorithms behind them are in the files beside. forms.cpp
-// lists them. A form whose operands are followed gives its results their derivatives
-// (`follow_custom`).
+// The structural instructions: how each of them runs on tensors, how a trace records it, how it
+// runs for many samples, and what derivatives ask about it. The files *_form.cpp and *_forms.cpp of
+// these folders define the forms, those of one kind together; the longer algorithms behind them are
+// in the files beside. forms.cpp lists them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,17 @@ struct OnSamples {
   BatchedRun& run;
 };
 
+// Properties of a form that derivatives of recorded functions ask for. When it runs on tensors that
+// are followed, it gives its results their derivatives itself (`follow_custom`).
+struct Follow {
+  // Its callees are a function and the rules for its derivative.
+  bool has_rule = false;
+  // It runs so many of its callees, and only names the others.
+  size_t runs = SIZE_MAX;
+  // Returns the cotangent of its operand. Null if its primitive has rules.
+  Tensor (*pull)(const ir::Instruction& instruction, const Tensor& cotangent) = nullptr;
+};
+
 struct Form {
   // Runs it. Null if it cannot run on tensors.
   std::vector<Tensor> (*run)(const OnTensors& here) = nullptr;
@@ -40,6 +52,7 @@ struct Form {
   std::vector<Tensor> (*stage)(const OnTensors& here) = nullptr;
   // Runs it for many samples. Null if it has no batching rule.
   std::vector<BatchedValue> (*batch)(const OnSamples& here) = nullptr;
+  Follow follow = {};
 };
 
 // The form of an instruction that is not `machine`.

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/tensor/tracing/trace_scopes.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/running/sizes_between.h"
 
@@ -37,9 +38,9 @@ StagedFunction stage(const std::string& name, std::span<const ir::Type> paramete
     arguments.push_back(trace.parameter(parameters[i], {}, actual, device));
   }
   const std::vector<Tensor> results = function(arguments);
-  for (const Dim size : trace.outer_sizes()) trace.capture(showing(size, trace));
+  for (const Dim size : trace.function().outer_sizes()) trace.capture(showing(size, trace));
   RecordedFunction recorded = trace.finish(results);
-  StagedFunction staged{trace.part(recorded)};
+  StagedFunction staged{trace.functions().with_entry(recorded.function)};
   staged.function = &staged.program.entry();
   staged.captures = std::move(recorded.captures);
   return staged;
@@ -94,7 +95,7 @@ ResultSizes sizes_given(Trace& trace, const NewCallee& callee, std::span<const T
   const auto taken = std::span(callee.parameters).last(results.size());
   given.values = sizes_shown(callee.own_sizes, taken, results);
   for (const Dim size : callee.own_sizes) {
-    given.names.push_back(trace.fresh_size(stem_of(size)));
+    given.names.push_back(trace.function().fresh_size(stem_of(size)));
     next.set(size, given.names.back());
   }
   for (const ir::Type& type : taken) given.results.push_back(type.substitute(next));
@@ -102,11 +103,11 @@ ResultSizes sizes_given(Trace& trace, const NewCallee& callee, std::span<const T
 }
 
 ir::Callee record_callee(Trace& outer, const NewCallee& callee, std::span<const Tensor> operands) {
-  Trace trace(outer.free_name(callee.name));
-  for (const Dim size : callee.own_sizes) trace.declare_size(size);
-  for (const Dim size : callee.other_sizes) trace.declare_size(size);
+  Trace trace(outer.functions().free_name(callee.name));
+  for (const Dim size : callee.own_sizes) trace.function().declare_size(size);
+  for (const Dim size : callee.other_sizes) trace.function().declare_size(size);
   if (callee.own_sizes.empty()) {
-    for (const Tensor& operand : operands) trace.declare_sizes(operand.type());
+    for (const Tensor& operand : operands) trace.function().declare_sizes(operand.type());
   }
   std::vector<Tensor> arguments;
   const bool are_passed = operands.size() == callee.parameters.size();

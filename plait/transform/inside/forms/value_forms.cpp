@@ -35,6 +35,12 @@ std::vector<Tensor> stage_refine(const OnTensors& here) {
   return {same(x.shape(), shape) ? x : Trace::current()->refine(x, shape)};
 }
 
+Tensor pull_refine(const ir::Instruction& instruction, const Tensor& cotangent) {
+  Trace* const trace = Trace::current();
+  return trace == nullptr ? cotangent
+                          : trace->refine(cotangent, instruction.operand_type(0).shape());
+}
+
 std::vector<BatchedValue> batch_refine(const OnSamples& here) {
   const BatchedValue& x = here.operands[0];
   if (!x.is_batched) return run_for_all_samples(here);
@@ -64,7 +70,10 @@ namespace forms {
 
 extern constexpr Form kLiteral{.run = run_literal, .batch = run_for_all_samples};
 extern constexpr Form kSize{.run = run_size, .batch = run_for_all_samples};
-extern constexpr Form kRefine{.run = run_refine, .stage = stage_refine, .batch = batch_refine};
+extern constexpr Form kRefine{.run = run_refine,
+                              .stage = stage_refine,
+                              .batch = batch_refine,
+                              .follow = {.pull = pull_refine}};
 extern constexpr Form kVary{.run = run_vary, .batch = batch_vary};
 
 }  // namespace forms

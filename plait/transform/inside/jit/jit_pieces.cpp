@@ -119,13 +119,13 @@ Outcome run_in_pieces(const InPieces& what, Pieces& pieces) {
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < what.leaves.size(); ++i) {
     const Tensor& leaf = what.leaves[i];
-    arguments.push_back(leaf ? trace.given(what.types[i], leaf) : leaf);
+    arguments.push_back(leaf ? trace.run().given(what.types[i], leaf) : leaf);
   }
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
   const std::vector<Tensor> results = what.host(arguments, result);
   // Computes everything recorded so far, also values that host code stores elsewhere.
-  trace.compute_pending();
+  trace.run().compute_pending();
   Outcome outcome;
   for (const Tensor& each : results) {
     outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);

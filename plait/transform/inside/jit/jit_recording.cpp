@@ -99,22 +99,23 @@ Recording record(const ToRecord& what, EffectLog& log) {
   } catch (const Unwinding&) {
     throw;
   } catch (...) {  // tensors that it has stored elsewhere stay
-    trace.compute_effects();
-    trace.compute_referenced();
+    trace.run().compute_effects();
+    trace.run().compute_referenced();
     throw;
   }
   Recording recording{.has_failed = errors_shown() != errors};
   recording.outcome.result = std::make_shared<const std::any>(std::move(result));
-  recording.captures_followed = trace.captures_followed();
+  recording.captures_followed =
+      trace.levels().are_followed_outside(trace.function().captures().tensors());
   recording.read = companion.read;
   const bool has_record = !companion.has_read && !recording.has_failed;
   recording.is_to_run = has_record && what.runs_record(recording.captures_followed);
   if (recording.is_to_run) {
-    trace.compute_referenced(results);
+    trace.run().compute_referenced(results);
     recording.expected = expected_by(results);
   } else {
-    trace.compute_effects();
-    trace.compute_referenced();
+    trace.run().compute_effects();
+    trace.run().compute_referenced();
     for (const Tensor& each : results) {
       recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
     }

@@ -121,7 +121,7 @@ std::optional<std::vector<Tensor>> TensorRun::stage_as_it_stands(const OnTensors
     const std::vector<Dim>& own = called.signature().size_parameters;
     for (size_t k = 0; k < own.size(); ++k) given.set(own[k], callees[i].sizes[k]);
     for (const SizeFact& fact : called.signature().facts) check_fact(called, fact, given);
-    callees[i].name = trace.include(
+    callees[i].name = trace.functions().include(
         program(), called, [](const ir::Instruction&) { return std::optional<ir::Callee>(); });
   }
   return trace.record({.primitive = here.instruction.primitive(),

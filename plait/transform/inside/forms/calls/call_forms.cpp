@@ -3,7 +3,7 @@
 #include "plait/transform/inside/forms/calls/call_forms.h"
 
 #include "plait/ir/structure.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/tracing/trace_scopes.h"
 #include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/inside/forms/calls/batched_recursion.h"
 #include "plait/transform/inside/forms/calls/staged_recursion.h"
@@ -82,7 +82,9 @@ std::vector<BatchedValue> batch_pull(const OnSamples& here) {
 namespace forms {
 
 extern constexpr Form kCall{.run = run_call, .stage = stage_call, .batch = batch_call};
-extern constexpr Form kPull{.run = run_pull, .stage = stage_pull, .batch = batch_pull};
+// It runs a derivative. Beside it, it names the function, whose rules are not used again.
+extern constexpr Form kPull{
+    .run = run_pull, .stage = stage_pull, .batch = batch_pull, .follow = {.runs = 1}};
 
 }  // namespace forms
 }  // namespace plait

@@ -144,7 +144,7 @@ OpenRecursion* OpenRecursion::find(const Key& key, std::span<const ir::Type> arg
 
 void OpenRecursion::record_within(Trace& trace) {
   trace_ = trace.outermost();
-  trace.declare(name_, *signature_);
+  trace.functions().declare(name_, *signature_);
 }
 
 bool OpenRecursion::is_recorded_in(const Trace& trace) {
@@ -240,7 +240,7 @@ std::optional<RecordedFunction> OpenRecursion::record(Trace& trace, const Tensor
     arguments.push_back(trace.parameter(parameters_[i], {}, {}, device));
   }
   for (const Tensor& capture : captures_) trace.capture(capture);
-  if (signature_) trace.declare(*signature_);
+  if (signature_) trace.functions().declare(trace.function().name(), *signature_);
   try {
     results = body(arguments);
     for (size_t i = 0; has_open_axes() && is_expected_ && signature_ && i < results.size(); ++i) {
@@ -293,7 +293,8 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
     check_results(found);
     if (signature_ && same_results(*signature_, found) &&
         captures_.size() == recorded->captures.size()) {
-      StagedFunction staged{trace.part(*recorded), nullptr, std::move(recorded->captures)};
+      StagedFunction staged{trace.functions().with_entry(recorded->function), nullptr,
+                            std::move(recorded->captures)};
       staged.function = &staged.program.entry();
       return staged;
     }

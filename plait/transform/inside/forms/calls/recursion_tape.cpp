@@ -66,7 +66,7 @@ Tensors RecursionTape::record(std::span<const Tensor> operands) const {
   ir::RecordType record{
       tape_type.record_name(), function_.signature().size_parameters, {}, ir_types_of(kept)};
   record.held = sizes_besides(record.fields, record.parameters);
-  trace.declare(record);
+  trace.functions().declare(record);
   const Tensor tape = trace.record({.primitive = ir::primitive(ir::Structure::pack),
                                     .operands = kept,
                                     .size_arguments = record.held,
@@ -77,7 +77,7 @@ Tensors RecursionTape::record(std::span<const Tensor> operands) const {
 
 void RecursionTape::record_backward(const StagedFunction& backward) const {
   Trace trace(backward_name());
-  for (const Dim size : function_.signature().size_parameters) trace.declare_size(size);
+  for (const Dim size : function_.signature().size_parameters) trace.function().declare_size(size);
   Tensors given;
   for (const ir::Type& type : backward_signature().parameters) {
     given.push_back(trace.parameter(type));

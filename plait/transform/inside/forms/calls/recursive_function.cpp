@@ -41,7 +41,7 @@ ir::Callee RecursiveFunction::callee(std::span<const Tensor> operands) const {
   Trace& trace = *Trace::current();
   const SymbolMap<Dim> sizes = sizes_for(function_, ir_types_of(operands));
   const auto close = [&](const ir::Instruction& each) { return close_open_call(trace, each); };
-  ir::Callee callee{trace.include(program_, function_, close), {}};
+  ir::Callee callee{trace.functions().include(program_, function_, close), {}};
   for (const Dim size : signature().size_parameters) {
     callee.sizes.push_back(size.substitute(sizes));
   }

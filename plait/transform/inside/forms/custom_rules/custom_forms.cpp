@@ -96,8 +96,8 @@ std::vector<BatchedValue> batch_vjp(const OnSamples& here) {
 
 namespace forms {
 
-extern constexpr Form kCustomVjp{.run = run_vjp, .batch = batch_vjp};
-extern constexpr Form kCustomJvp{.run = run_jvp, .batch = batch_jvp};
+extern constexpr Form kCustomVjp{.run = run_vjp, .batch = batch_vjp, .follow = {.has_rule = true}};
+extern constexpr Form kCustomJvp{.run = run_jvp, .batch = batch_jvp, .follow = {.has_rule = true}};
 
 }  // namespace forms
 }  // namespace plait

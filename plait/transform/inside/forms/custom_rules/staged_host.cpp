@@ -26,7 +26,7 @@ class Beside final : public Companion {
   std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) override {
     return plait::run(program, operands);
   }
-  void on_read(const Tensor& value) override { around_.companion()->on_read(value); }
+  void on_read(const Tensor& value) override { around_.run().companion()->on_read(value); }
   void on_guard(bool, Location location) override {
     throw TypeError("a custom rule decides by a size that is known only after it has run")
         .at(location)
@@ -47,16 +47,16 @@ class Beside final : public Companion {
 
 // Notes on destruction, also when unwinding, whether the trace was asked for values.
 struct WhenAsked {
-  const Trace& trace;
+  Trace& trace;
   bool& has_unknown_read;
-  ~WhenAsked() { has_unknown_read = trace.has_unknown_read(); }
+  ~WhenAsked() { has_unknown_read = trace.run().has_unknown_read(); }
 };
 
 // Turns the function's decisions, its last results, into guards of the surrounding trace. A trace
 // of pieces needs none: it reads the values at each call.
 void decide_around(Trace& around, const StagedFunction& function, std::span<const Tensor> arguments,
                    std::span<const Location> places) {
-  if (around.companion()->execution() == Execution::in_pieces) return;
+  if (around.run().is_in_pieces()) return;
   std::vector<Tensor> given;
   for (const Tensor& argument : arguments) {
     const ir::Type& type = function.function->signature().parameters[given.size()];
@@ -115,11 +115,11 @@ StagedFunction stage_host(const std::string& name, std::span<const ir::Type> par
   };
   try {
     StagedFunction staged = stage(name, parameters, noting);
-    if (!has_unknown_read || around.companion() == nullptr) return staged;
+    if (!has_unknown_read || around.run().companion() == nullptr) return staged;
   } catch (...) {
     if (!has_unknown_read) throw;
-    if (around.companion() == nullptr) {
-      around.note_unknown_read();  // an outer trace may know the values
+    if (around.run().companion() == nullptr) {
+      around.run().note_unknown_read();  // an outer trace may know the values
       throw;
     }
   }

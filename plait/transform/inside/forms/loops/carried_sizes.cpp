@@ -73,7 +73,7 @@ class CarriedSizes {
     for (const Place& place : places_) {
       if (place.size == Place::kNone) continue;
       Dim& size = sizes_[place.size];
-      if (same(size, Dim())) size = scratch.fresh_size(stem_of(at(initial_, place)));
+      if (same(size, Dim())) size = scratch.function().fresh_size(stem_of(at(initial_, place)));
       ir::Type& type = types_[place.carry];
       std::vector<Dim> dims(type.shape().begin(), type.shape().end());
       dims[static_cast<size_t>(place.axis)] = size;

@@ -137,7 +137,7 @@ std::vector<Dim> own_sizes(const StagedLoop& loop) {
   if (loop.sizes.empty()) return {};
   Trace scratch("sizes", Trace::apart);
   std::vector<Dim> names;
-  for (const Dim size : loop.sizes) names.push_back(scratch.fresh_size(stem_of(size)));
+  for (const Dim size : loop.sizes) names.push_back(scratch.function().fresh_size(stem_of(size)));
   return names;
 }
 

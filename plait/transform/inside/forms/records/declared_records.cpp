@@ -69,7 +69,7 @@ void declare_in(Trace& trace, const ir::RecordType& record) {
     waiting.pop_back();
     if (std::ranges::find(told, next.name) != told.end()) continue;
     told.push_back(next.name);
-    trace.declare(next);
+    trace.functions().declare(next);
     for (const ir::Type& field : next.fields) {
       if (!field.is_array()) waiting.push_back(&record_named(field.element().record_name()));
     }

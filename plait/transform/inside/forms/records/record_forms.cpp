@@ -204,7 +204,9 @@ Tensors record_as_it_is(const OnTensors& here) {
 // The same for `pack` and `unpack`, whose trace must know the record.
 Tensors record_with_type(const OnTensors& here) {
   Trace* const trace = Trace::current();
-  if (trace != nullptr && here.run != nullptr) trace->declare_records(here.run->program());
+  if (trace != nullptr && here.run != nullptr) {
+    trace->functions().declare_records(here.run->program().records());
+  }
   return record_as_it_is(here);
 }
 
