@@ -192,7 +192,8 @@ def files_by_folder():
     """{folder: files in it} of the folders below TREES."""
     folders = collections.defaultdict(list)
     for path in sorted(path for tree in TREES for path in (ROOT / tree).rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        is_cached = any(part == "__pycache__" or part.startswith(".") for part in path.relative_to(ROOT).parts[:-1])
+        if path.is_file() and not is_cached:
             folders[path.parent].append(path)
     return folders
 
