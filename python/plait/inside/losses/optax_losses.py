@@ -129,8 +129,7 @@ def convex_kl_divergence(log_predictions, targets, axis=-1, where=None):
 
 def multiclass_generalized_dice_loss(predictions, targets, *, smooth=1.0, apply_softmax=True, ignore_background=False):
     """The mean of the Dice losses of classes, each with a weight that falls with the square of how often it is in the targets. Both are
-    [batch, …, classes]: logits, and one-hot targets. The background is class 0. optax adds
-    `smooth` to the half of dice_loss's fraction, so it is 2 smooth there.
+    [batch, …, classes]: logits, and one-hot targets. The background is class 0.
 
     >>> targets = plait.one_hot(plait.tensor([[0, 1]]), 2)
     >>> plait.nn.multiclass_generalized_dice_loss(100.0 * targets, targets)
@@ -138,11 +137,14 @@ def multiclass_generalized_dice_loss(predictions, targets, *, smooth=1.0, apply_
     """
     expect_number("multiclass_generalized_dice_loss: smooth", smooth, 0)
     predictions, targets = _alike("multiclass_generalized_dice_loss", predictions, targets)
+    if targets.ndim < 2:
+        raise errors.ShapeError(f"nn.multiclass_generalized_dice_loss: the targets are {list(targets.shape)}, expected [batch, …, classes]")
     count = targets.shape[-1]
     weights = 1.0 / (_core.square(_core.sum(targets, tuple(range(targets.ndim - 1)))) + 1e-7)
     weights = weights / _core.sum(weights) * count
     if apply_softmax:
         predictions = _core.sigmoid(predictions) if count == 1 else _core.softmax(predictions, -1)
+    # As in optax, which adds `smooth` to half of dice_loss's fraction.
     losses = weights * dice_loss(predictions, targets, 2 * smooth, tuple(range(1, targets.ndim - 1)), "none")
     return _core.mean(losses[..., 1:] if ignore_background and count > 1 else losses)
 

@@ -2,9 +2,10 @@
 
 import math
 
-from plait import _core
+from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.arrays.simplex import onto_simplex
+from plait.inside.help.names import in_words
 from plait.inside.transformations.transformation import Columns, squared_norm
 from plait.inside.trees.sharing import Distinct
 from plait.tree import flatten
@@ -16,6 +17,8 @@ class _Weights:
     def __init__(self, name, tree):
         self._columns, self._tree = Columns(f"optim.{name}", tree), tree
         self.leaves = self._once(self._columns.leaves)
+        if not self.leaves:
+            raise errors.TypeError(f"optim.{name}: there are no weights in {in_words(tree)}, expected a tree of tensors")
 
     def _once(self, values):
         self._distinct = Distinct(list(values), list(map(id, self._columns.leaves)))
@@ -51,6 +54,14 @@ class _Weights:
         return self.tree([each * _core.astype(factor, each.dtype) for each in self.leaves])
 
 
+def _number(name, what, given):
+    """A number, or a tensor of one."""
+    is_number = isinstance(given, (int, float)) or isinstance(given, _core.Tensor) and not given.ndim
+    if isinstance(given, bool) or not is_number:
+        raise errors.TypeError(f"optim.{name}: {what} is {in_words(given)}, expected a number")
+    return given
+
+
 def projection_non_negative(tree):
     """Negative numbers as 0.
 
@@ -76,7 +87,7 @@ def projection_hypercube(tree, scale=1.0):
     >>> plait.optim.projection_hypercube({"w": plait.tensor([1.5, -2.0])})
     {'w': [1. 0.] : f32[2]}
     """
-    return _boxed("projection_hypercube", tree, 0.0, scale)
+    return _boxed("projection_hypercube", tree, 0.0, _number("projection_hypercube", "scale", scale))
 
 
 def projection_linf_ball(tree, scale=1.0):
@@ -85,6 +96,7 @@ def projection_linf_ball(tree, scale=1.0):
     >>> plait.optim.projection_linf_ball({"w": plait.tensor([1.5, -2.0])})
     {'w': [ 1. -1.] : f32[2]}
     """
+    scale = _number("projection_linf_ball", "scale", scale)
     return _boxed("projection_linf_ball", tree, -scale, scale)
 
 
@@ -94,7 +106,7 @@ def projection_simplex(tree, scale=1.0):
     >>> plait.optim.projection_simplex({"w": plait.tensor([1.0, 0.5])})
     {'w': [0.75 0.25] : f32[2]}
     """
-    weights = _Weights("projection_simplex", tree)
+    weights, scale = _Weights("projection_simplex", tree), _number("projection_simplex", "scale", scale)
     return weights.of_flat(scale * onto_simplex(weights.flat() / scale))
 
 
@@ -104,7 +116,7 @@ def projection_l1_sphere(tree, scale=1.0):
     >>> plait.optim.projection_l1_sphere({"w": plait.tensor([1.0, -0.5])})
     {'w': [ 0.75 -0.25] : f32[2]}
     """
-    weights = _Weights("projection_l1_sphere", tree)
+    weights, scale = _Weights("projection_l1_sphere", tree), _number("projection_l1_sphere", "scale", scale)
     return weights.of_flat(_onto_l1_sphere(weights.flat(), scale))
 
 
@@ -114,7 +126,7 @@ def projection_l1_ball(tree, scale=1.0):
     >>> plait.optim.projection_l1_ball({"w": plait.tensor([0.25, -0.5])})
     {'w': [ 0.25 -0.5 ] : f32[2]}
     """
-    weights = _Weights("projection_l1_ball", tree)
+    weights, scale = _Weights("projection_l1_ball", tree), _number("projection_l1_ball", "scale", scale)
     x = weights.flat()
     return weights.of_flat(_core.where(_core.sum(_core.absolute(x)) <= scale, x, _onto_l1_sphere(x, scale)))
 
@@ -125,7 +137,7 @@ def projection_l2_sphere(tree, scale=1.0):
     >>> plait.optim.projection_l2_sphere({"w": plait.tensor([3.0, 4.0])})
     {'w': [0.6 0.8] : f32[2]}
     """
-    weights = _Weights("projection_l2_sphere", tree)
+    weights, scale = _Weights("projection_l2_sphere", tree), _number("projection_l2_sphere", "scale", scale)
     return weights.scaled(scale / _core.sqrt(squared_norm(weights.leaves)))
 
 
@@ -135,7 +147,7 @@ def projection_l2_ball(tree, scale=1.0):
     >>> plait.optim.projection_l2_ball({"w": plait.tensor([3.0, 4.0])}, 10.0)
     {'w': [3. 4.] : f32[2]}
     """
-    weights = _Weights("projection_l2_ball", tree)
+    weights, scale = _Weights("projection_l2_ball", tree), _number("projection_l2_ball", "scale", scale)
     return weights.scaled(scale / _core.sqrt(_core.maximum(squared_norm(weights.leaves), scale**2)))
 
 
@@ -184,7 +196,7 @@ def _dot(xs, ys):
 
 
 def _moved_along(name, x, a, b, bounded):
-    weights = _Weights(name, x)
+    weights, b = _Weights(name, x), _number(name, "b", b)
     way = weights.of("a", a)
     step = bounded((b - _dot(weights.leaves, way)) / _dot(way, way))
     return weights.tree([each + _core.astype(step, each.dtype) * direction for each, direction in zip(weights.leaves, way)])
