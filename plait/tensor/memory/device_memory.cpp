@@ -88,7 +88,8 @@ void report_outstanding() noexcept {
       memory->synchronize();
     } catch (const Error& error) {
       fmt::print(stderr, "plait: an error for which the host did not wait: {}\n", error.what());
-    } catch (...) {  // the process ends: nothing can be done about the device
+    } catch (...) {
+      fmt::print(stderr, "plait: a device failed while the process ended\n");
     }
   }
 }

@@ -39,7 +39,7 @@ ir::Attributes with_constants(const Instruction& loop, size_t constants) {
   }
   ir::ScanAttributes attributes = loop.attributes_as<ir::ScanAttributes>();
   attributes.constants = static_cast<int64_t>(constants);
-  return ir::Attributes::of(std::move(attributes));
+  return ir::Attributes::of(attributes);
 }
 
 // Values that a function of a loop computes of its constants alone.
