@@ -62,7 +62,7 @@ OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iter
 # Others of paths.
 _PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", "mkdir", "touch", "rmdir", "rename", "replace", "glob", "is_symlink",
                                    "resolve", "absolute", "samefile", "chmod", "owner", "walk"}
-_UNSTEADY_ALL, _OUTSIDE_ALL = UNSTEADY_MODULES | {"time", "uuid"}, _OUTSIDE_MODULES | {"os", "posix"}
+_UNSTEADY_ALL, _OUTSIDE_ALL = UNSTEADY_MODULES | {"time", "uuid"}, _OUTSIDE_MODULES | {"os", "posix", "sys"}
 # Functions through which anything can be read or changed.
 _ANYTHING = {"builtins": {"eval", "exec", "globals", "locals", "__import__"}, "importlib": {"import_module"}, "importlib._bootstrap": {"__import__"},
              "pkgutil": {"resolve_name"}}

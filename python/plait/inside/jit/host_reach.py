@@ -15,6 +15,8 @@ from plait.inside.jit.host_values import Held, is_seeded
 from plait.inside.trees.module import Module
 
 ABSENT = object()
+# Where code calls these by their names, the attributes that it may look up are known (Names.takes_any).
+_LOOKING_UP = (getattr, hasattr, setattr, delattr, vars)
 
 
 def attributes_of(thing):
@@ -74,6 +76,7 @@ class Reach:
         self._held, self._namespaces = Held(), {id(vars(builtins))}
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
+        self._nodes_with_attributes = []  # paths of nodes of trees that may have attributes beside their children
         self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
         self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
         for path, holder, key in roots:
@@ -82,6 +85,8 @@ class Reach:
             self._held.add(arguments[path], path)
             self._enter_parts(arguments[path], path, {})
         self._settle()
+        if self._takes_any and self._nodes_with_attributes:
+            self._note_opaque(f"it looks up computed names, and attributes of {self._nodes_with_attributes[0]} that are no part of its tree are not compared")
         if self._has_cache and "cache_info" in self._names:
             self._note_opaque("a function counts its cache hits (cache_info)")
         self.lines += self._held.lines(self._names, self._takes_any, self.functions)
@@ -89,7 +94,7 @@ class Reach:
 
     # ---- Places.
 
-    def _add(self, holder, key, path):
+    def _add(self, holder, key, path, is_inspected=True):
         if (id(holder), key) in self.placed:
             return
         if len(self.places) > _MOST_PLACES:
@@ -107,7 +112,8 @@ class Reach:
         if value is not ABSENT and not entered:
             place = len(self.places) - 1
             self.values[self._free(path)] = Found(place, value)
-            self._enter_parts(value, path, {})
+            if is_inspected:
+                self._enter_parts(value, path, {})
 
     def _enter_or_add(self, value, path):
         """Inspects a value that has no place of its own: it is entered, or gets a place."""
@@ -153,6 +159,14 @@ class Reach:
         return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
                 and (own := attributes_of(holder)) is not None]
 
+    def namespaces(self):
+        """The contents of the modules and classes in which code looks up computed names: with others it may find more."""
+        if not self._takes_any:
+            return []
+        modules = [vars(holder) for holder, _ in self.holders if isinstance(holder, types.ModuleType)]
+        classes = {id(owner): owner for cls, _ in self.holders if isinstance(cls, type) for owner in cls.__mro__ if not is_library_class(owner)}
+        return [*modules, *map(vars, classes.values())]
+
     def _look_up(self, owner, found, holder, path):
         """Adds the names that are new for this owner."""
         for name in found:
@@ -163,6 +177,10 @@ class Reach:
     def _known_names(self, attributes):
         """Those of these attributes whose names occur in the code."""
         return [name for name in attributes if name in self._names]
+
+    def _asked_names(self, attributes):
+        """The same, or all if the code computes names."""
+        return [name for name in attributes if isinstance(name, str)] if self._takes_any else self._known_names(attributes)
 
     def _in_object(self, value, path):
         own = attributes_of(value)
@@ -189,18 +207,18 @@ class Reach:
             special = [name for name, each in vars(owner).items()
                        if name.startswith("__") and (callable(each) or hasattr(type(each), "__get__"))
                        and (name not in _CONSTRUCTORS or cls in self._constructed)]
-            names = [*special, *self._known_names(vars(owner))]
+            names = [*special, *self._asked_names(vars(owner))]
             # Looks up in each class separately, since super() finds members that a subclass hides.
             self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
 
     def _in_module(self, module, path):
         self._namespaces.add(id(vars(module)))
-        names = [*self._known_names(vars(module)), *(["__getattr__"] if "__getattr__" in vars(module) else [])]
+        names = [*self._asked_names(vars(module)), *(["__getattr__"] if "__getattr__" in vars(module) else [])]
         self._look_up(module, names, vars(module), path)
 
     def _in_function(self, function, path):
         own = vars(function)
-        self._look_up(function, [*self._known_names(own), *self._new_names(function, own)], own, path)
+        self._look_up(function, [*self._asked_names(own), *self._new_names(function, own)], own, path)
 
     # ---- Entering objects.
 
@@ -260,6 +278,8 @@ class Reach:
         if type(value) not in (list, tuple, dict):
             self._enter_class_of(value)
             self._enter_container(value, path)
+            if not isinstance(value, Module) and attributes_of(value) is not None:
+                self._nodes_with_attributes.append(path)
         for name, child in children:
             if not (isinstance(value, functools.partial) and is_seeded(value)):
                 self._held.add(child, f"{path}.{name}")
@@ -314,7 +334,7 @@ class Reach:
         for each in names.globals:
             self._add(function.__globals__, each, each)
             if each not in function.__globals__ and each in vars(builtins):
-                self._add(vars(builtins), each, each)
+                self._add(vars(builtins), each, each, is_inspected=vars(builtins)[each] not in _LOOKING_UP)
         for module, members in names.imports:
             self._enter_import(loaded(module, function.__globals__), module, members)
         for i in range(len(function.__defaults__ or ())):
