@@ -85,6 +85,7 @@ def ways():
     """{name: (function, changes)}."""
     base, derived = classes()
     own, one, slots, layers, names = module(), derived(), Slots(), Layers(), ["c0"]
+    data = Data()
     with_property = WithProperty()
     slots.c0 = slots.c1 = 1.0
     others = {"value": "c0"}
@@ -97,6 +98,7 @@ def ways():
         "function": (lambda x: x * sum_of(function), [setting(function, "c0", 5.0), setting(function, "c1", 7.0), removing(function, "c1")]),
         "property": (lambda x: x * getattr(with_property, f"c{0}"), [setting(with_property, "inner", 5.0)]),
         "slots": (lambda x: x * sum_of(slots), [setting(slots, "c1", 5.0), setting(slots, "c2", 7.0), removing(slots, "c2")]),
+        "dataclass": (lambda x: x * sum_of(data), [setting(data, "c1", 5.0), setting(data, "c2", 7.0), removing(data, "c2")]),
         "names in a list": (lambda x: x * getattr(own, names[0]), [lambda: names.__setitem__(0, "c1"), setting(own, "c1", 11.0)]),
         "names in a dict": (lambda x: x * getattr(own, others["value"]), [lambda: others.update(value="c1"), setting(own, "c1", 12.0)]),
         "hasattr of a class": (lambda x: x * (2.0 if hasattr(base, "q" + "9") else 1.0), [setting(base, "q9", 1.0), removing(base, "q9")]),
@@ -144,7 +146,11 @@ class ComputedNames(unittest.TestCase):
 
     def test_not_recorded(self):
         own, data = module(), Data()
-        self.check(lambda x: x * sum_of(data), [setting(data, "c1", 5.0), setting(data, "c2", 7.0)])
+        jitted = pl.jit(lambda x, data: x * sum_of(data))
+        with self.assertWarnsRegex(pl.HostStateWarning, "looks up computed names, and arg1 may have attributes"):
+            jitted(pl.ones(2), data)
+        data.c2 = 7.0
+        self.assertEqual(jitted(pl.ones(2), data)[0].item(), 10.0)
         argv = list(sys.argv)
         self.addCleanup(lambda: sys.argv.__setitem__(slice(None), argv))
         self.check(lambda x: x * len(getattr(sys, "arg" + "v")), [lambda: sys.argv.append("a")])

@@ -76,17 +76,19 @@ class Reach:
         self._held, self._namespaces = Held(), {id(vars(builtins))}
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
-        self._nodes_with_attributes = []  # paths of nodes of trees that may have attributes beside their children
+        self._nodes = []  # (node of a tree that may have attributes beside its children, names of these, path)
         self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
         self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
         for path, holder, key in roots:
             self._add(holder, key, path)
+        of_roots = len(self._nodes)
         for path in arguments:
             self._held.add(arguments[path], path)
             self._enter_parts(arguments[path], path, {})
+        of_arguments = self._nodes[of_roots:]
         self._settle()
-        if self._takes_any and self._nodes_with_attributes:
-            self._note_opaque(f"it looks up computed names, and attributes of {self._nodes_with_attributes[0]} that are no part of its tree are not compared")
+        if self._takes_any and of_arguments:
+            self._note_opaque(f"it looks up computed names, and {of_arguments[0][2]} may have attributes that are not in its tree")
         if self._has_cache and "cache_info" in self._names:
             self._note_opaque("a function counts its cache hits (cache_info)")
         self.lines += self._held.lines(self._names, self._takes_any, self.functions)
@@ -149,8 +151,11 @@ class Reach:
     def _settle(self):
         """Looks up each name in each holder, until nothing new is found."""
         done = None
-        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed))):
+        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed), len(self._nodes))):
             done = now
+            for value, children, path in self._nodes if self._takes_any else ():
+                own = attributes_of(value)
+                self._look_up(value, [name for name in own if isinstance(name, str) and name not in children], own, path)
             for holder, path in list(self.holders):
                 _LOOKUPS[_holder_kind(holder)](self, holder, path)
 
@@ -165,7 +170,7 @@ class Reach:
             return []
         modules = [vars(holder) for holder, _ in self.holders if isinstance(holder, types.ModuleType)]
         classes = {id(owner): owner for cls, _ in self.holders if isinstance(cls, type) for owner in cls.__mro__ if not is_library_class(owner)}
-        return [*modules, *map(vars, classes.values())]
+        return [*modules, *map(vars, classes.values()), *(attributes_of(value) for value, _, _ in self._nodes)]
 
     def _look_up(self, owner, found, holder, path):
         """Adds the names that are new for this owner."""
@@ -278,8 +283,8 @@ class Reach:
         if type(value) not in (list, tuple, dict):
             self._enter_class_of(value)
             self._enter_container(value, path)
-            if not isinstance(value, Module) and attributes_of(value) is not None:
-                self._nodes_with_attributes.append(path)
+            if not isinstance(value, (Module, types.SimpleNamespace)) and attributes_of(value) is not None:
+                self._nodes.append((value, {name for name, _ in children}, path))
         for name, child in children:
             if not (isinstance(value, functools.partial) and is_seeded(value)):
                 self._held.add(child, f"{path}.{name}")

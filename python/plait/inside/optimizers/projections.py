@@ -29,6 +29,10 @@ class _Weights:
         leaves, _ = flatten(other)
         if isinstance(other, (int, float)) or len(leaves) == 1 and leaves[0] is other and not asarray(other).ndim:
             return [other for _ in self.leaves]
+        return self.of_tree(what, other)
+
+    def of_tree(self, what, other):
+        """The values of another tree at these places."""
         return self._once(map(asarray, self._columns.of(what, other)))
 
     def tree(self, values):
@@ -158,7 +162,7 @@ def projection_vector(x, a):
     {'w': [3. 0.] : f32[2]}
     """
     weights = _Weights("projection_vector", x)
-    way = weights.of("a", a)
+    way = weights.of_tree("a", a)
     factor = _dot(weights.leaves, way) / _dot(way, way)
     return weights.tree([each * _core.astype(factor, each.dtype) for each in way])
 
@@ -197,6 +201,6 @@ def _dot(xs, ys):
 
 def _moved_along(name, x, a, b, bounded):
     weights, b = _Weights(name, x), _number(name, "b", b)
-    way = weights.of("a", a)
+    way = weights.of_tree("a", a)
     step = bounded((b - _dot(weights.leaves, way)) / _dot(way, way))
     return weights.tree([each + _core.astype(step, each.dtype) * direction for each, direction in zip(weights.leaves, way)])
