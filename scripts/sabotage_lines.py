@@ -101,7 +101,7 @@ ROOMS = [
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     Room("cuda", ["*"], 600, "seed=1"),
-    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies"], 120, "",
+    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies", "computed_names"], 120, "",
                {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"],
                 "derivatives": ["numpy_functions"], "numpy_protocols": ["numpy_functions"], "interop": ["numpy_functions"],
                 "roles": ["trained_trees"]}),
