@@ -146,6 +146,10 @@ class Capsules(unittest.TestCase):
                 with self.subTest(name, versioned=versioned), self.assertRaises((BufferError, plait.DeviceError)):
                     plait.from_dlpack(Capsule(**given, versioned=versioned))
 
+    def test_what_is_said_of_missing_memory(self):
+        with self.assertRaisesRegex(BufferError, "DLPack: the memory is missing"):
+            plait.from_dlpack(Capsule(data=None))
+
     def test_random_ones(self):
         """In a separate process, since a capsule that is wrongly accepted reads invalid memory."""
         done = subprocess.run([sys.executable, __file__, "7"], capture_output=True, text=True, check=False)
