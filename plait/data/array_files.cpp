@@ -1,46 +1,33 @@
 #include "plait/data/array_files.h"
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/io/idx.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 
 namespace plait::data {
-namespace {
-
-// Puts the name of the file before the message of an error.
-template <class Make>
-auto dataset_of(const std::string& path, const Make& make) {
-  try {
-    return make();
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
-}
-
-}  // namespace
 
 TensorDataset<Tensor> npy_dataset(const std::string& path) {
   const Tensor rows(load_npy(path));
-  return dataset_of(path, [&] { return TensorDataset(rows); });
+  return with_path(path, [&] { return TensorDataset(rows); });
 }
 
 TensorDataset<std::map<std::string, Tensor>> npz_dataset(const std::string& path) {
   std::map<std::string, Tensor> tensors;
   for (auto& [name, array] : load_npz(path)) tensors.emplace(name, std::move(array));
-  return dataset_of(path, [&] { return TensorDataset(tensors); });
+  return with_path(path, [&] { return TensorDataset(tensors); });
 }
 
 TensorDataset<Tensor> idx_dataset(const std::string& path) {
   const Tensor rows(load_idx(path));
-  return dataset_of(path, [&] { return TensorDataset(rows); });
+  return with_path(path, [&] { return TensorDataset(rows); });
 }
 
 TensorDataset<std::tuple<Tensor, Tensor>> idx_dataset(const std::string& images,
                                                       const std::string& labels) {
   const Tensor rows(load_idx(images)), classes(load_idx(labels));
-  return dataset_of(labels, [&] { return TensorDataset(rows, classes); });
+  return with_path(labels, [&] { return TensorDataset(rows, classes); });
 }
 
 }  // namespace plait::data

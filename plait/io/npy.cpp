@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/byte_order.h"
 #include "plait/io/inside/element_bytes.h"
@@ -71,12 +72,7 @@ Array npy_array(Inflater& inflater, uint64_t bytes) {
 
 Array load_npy(const std::string& path) {
   const auto file = std::make_shared<const InputFile>(path);
-  try {
-    return npy_array(file->bytes(), file);
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
+  return with_path(path, [&] { return npy_array(file->bytes(), file); });
 }
 
 void save_npy(const std::string& path, const Array& array) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/core/text.h"
 #include "plait/io/inside/deflate.h"
 #include "plait/io/inside/file.h"
@@ -86,12 +87,7 @@ Arrays read_named(Bytes archive, const std::shared_ptr<const void>& owner,
 template <class Work>
 auto reading(const std::string& path, const Work& work) {
   const auto file = std::make_shared<const InputFile>(path);
-  try {
-    return work(file->bytes(), file);
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
+  return with_path(path, [&] { return work(file->bytes(), file); });
 }
 
 void write_arrays(const ByteSink& sink, const Arrays& arrays, bool compressed) {

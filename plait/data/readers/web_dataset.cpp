@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/data/dataset.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
@@ -34,17 +35,6 @@ struct SampleMembers {
 };
 
 namespace {
-
-// Calls a function; its error names the file.
-template <class Function>
-auto naming(const std::string& path, const Function& function) {
-  try {
-    return function();
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
-}
 
 struct MemberName {
   std::string_view key;
@@ -115,8 +105,8 @@ std::span<const std::byte> ShardSample::bytes(std::string_view extension) const 
 template <class Read>
 auto ShardSample::read(std::string_view extension, const Read& read) const {
   const std::span<const std::byte> content = bytes(extension);
-  return naming(fmt::format("{}: {}.{}", shard_->path(), key_, extension),
-                [&] { return read(content); });
+  return with_path(fmt::format("{}: {}.{}", shard_->path(), key_, extension),
+                   [&] { return read(content); });
 }
 
 std::string_view ShardSample::text(std::string_view extension) const {
@@ -166,7 +156,7 @@ struct WebDataset::Index {
 
   void add(const std::string& path) {
     const auto shard = std::make_shared<const Shard>(path);
-    naming(path, [&] {
+    with_path(path, [&] {
       size_t position = 0;
       do {
         auto sample = next_sample(shard->bytes(), position);
@@ -207,7 +197,7 @@ std::optional<ShardSample> WebStream::next() {
     const auto bytes = opened->bytes();
     if (begin == bytes.size() && begin != 0) continue;
     size_t position = begin;
-    auto sample = naming(path, [&] { return next_sample(bytes, position); });
+    auto sample = with_path(path, [&] { return next_sample(bytes, position); });
     if (!sample) continue;
     --shard_number_, position_ = position, shard_ = opened;
     return ShardSample(opened, std::move(sample->key), std::move(sample->members));

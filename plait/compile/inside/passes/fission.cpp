@@ -51,12 +51,8 @@ class OnStacks {
       return like(*from, {columns, as_rows(stack_of(b), b)});
     }
     if (&primitive == &reduce_sum_primitive()) {
-      std::vector<int64_t> axes{0};
-      for (const int64_t axis : from->attributes_as<ReduceAttributes>().axes) {
-        axes.push_back(axis + 1);
-      }
-      ReduceAttributes attributes = from->attributes_as<ReduceAttributes>();
-      attributes.axes = std::move(axes);
+      auto attributes = from->attributes_as<ReduceAttributes>();
+      attributes.axes = of_stack(attributes.axes);
       return add(primitive, {stack_of(from->operands()[0])},
                  ir::Attributes::of(std::move(attributes)));
     }
@@ -95,12 +91,15 @@ class OnStacks {
     return stacks_[value] = is_permute ? permuted_slices(stack, *from) : like(*from, {stack});
   }
 
-  ValueId permuted_slices(ValueId stack, const Instruction& permute) {
+  // The axis of the rounds, and these axes of a slice.
+  static std::vector<int64_t> of_stack(const std::vector<int64_t>& axes_of_slice) {
     std::vector<int64_t> axes{0};
-    for (const int64_t axis : permute.attributes_as<PermuteAttributes>().axes) {
-      axes.push_back(axis + 1);
-    }
-    return permuted(stack, std::move(axes));
+    for (const int64_t axis : axes_of_slice) axes.push_back(axis + 1);
+    return axes;
+  }
+
+  ValueId permuted_slices(ValueId stack, const Instruction& permute) {
+    return permuted(stack, of_stack(permute.attributes_as<PermuteAttributes>().axes));
   }
   ValueId permuted(ValueId value, std::vector<int64_t> axes) {
     return add(permute_primitive(), {value},

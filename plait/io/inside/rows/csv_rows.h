@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/rows/csv_cells.h"
 #include "plait/io/inside/rows/csv_columns.h"
@@ -73,17 +74,6 @@ class CsvRows {
   std::once_flag are_types_found_;
   std::vector<CsvType> types_;
 };
-
-// Runs a function that reads a file; its errors name the file.
-template <class Read>
-auto with_path(const std::string& path, const Read& read) {
-  try {
-    return read();
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
-}
 
 // A file, and its rows.
 struct OpenCsv {

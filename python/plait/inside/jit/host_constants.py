@@ -28,7 +28,9 @@ _FUNCTIONS_OF = {"numpy", "scipy", "jax", "jaxlib"}
 _FIXED_ALL_OF = {"jaxlib", "ml_dtypes"}
 # Possible bases of a user's class: their contents are compared, or inspected for each object.
 _LOOKED_AT = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, BaseException, functools.partial, type)
-_TAKERS = (getattr, setattr, hasattr, vars, dir, globals, locals, eval, exec)
+# Where code calls these by their names, the attributes that it may look up are known (Names.takes_any).
+LOOKING_UP = (getattr, setattr, hasattr, delattr, vars)
+_TAKERS = (*LOOKING_UP, dir, globals, locals, eval, exec)
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 _HEAP_TYPE = 1 << 9
 

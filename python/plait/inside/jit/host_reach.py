@@ -9,14 +9,12 @@ import types
 
 from plait import _core
 from plait.inside.jit.host_code import is_library, is_library_class, loaded, module_of, names_in
-from plait.inside.jit.host_constants import PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
+from plait.inside.jit.host_constants import LOOKING_UP, PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
 from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, method_of_path, reads_context_of_decimals
 from plait.inside.jit.host_values import Held, is_seeded
 from plait.inside.trees.module import Module
 
 ABSENT = object()
-# Where code calls these by their names, the attributes that it may look up are known (Names.takes_any).
-_LOOKING_UP = (getattr, hasattr, setattr, delattr, vars)
 
 
 def attributes_of(thing):
@@ -339,7 +337,7 @@ class Reach:
         for each in names.globals:
             self._add(function.__globals__, each, each)
             if each not in function.__globals__ and each in vars(builtins):
-                self._add(vars(builtins), each, each, is_inspected=vars(builtins)[each] not in _LOOKING_UP)
+                self._add(vars(builtins), each, each, is_inspected=vars(builtins)[each] not in LOOKING_UP)
         for module, members in names.imports:
             self._enter_import(loaded(module, function.__globals__), module, members)
         for i in range(len(function.__defaults__ or ())):
