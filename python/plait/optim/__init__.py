@@ -7,13 +7,16 @@ from plait.inside.help.names import of_public_module as _of_public_module
 from plait.inside.optimizers.adam import Adam, AdamW  # noqa: F401
 from plait.inside.optimizers.adam_variants import Adamax, NAdam, RAdam, SparseAdam  # noqa: F401
 from plait.inside.optimizers.adaptive import Adadelta, Adafactor, Adagrad, RMSprop  # noqa: F401
+from plait.inside.optimizers.assignment import hungarian_algorithm  # noqa: F401
 from plait.inside.optimizers.averages import EMA, AveragedModel  # noqa: F401
 from plait.inside.optimizers.base import ModelOptimizer as _Optimizer  # noqa: F401
 from plait.inside.optimizers.gradient_clipping import clip_grad_norm, clip_grad_value, get_total_norm  # noqa: F401
 from plait.inside.optimizers.descent import ASGD, SGD, Lion, Rprop  # noqa: F401
 from plait.inside.optimizers.layerwise import LAMB, LARS  # noqa: F401
 from plait.inside.optimizers.lbfgs import LBFGS  # noqa: F401
+from plait.inside.optimizers.linear_algebra import nnls, power_iteration  # noqa: F401
 from plait.inside.optimizers.muon import Muon  # noqa: F401
+from plait.inside.optimizers.perturbations import make_perturbed_fun  # noqa: F401
 from plait.inside.optimizers.projections import (  # noqa: F401
     projection_box, projection_halfspace, projection_hypercube, projection_hyperplane, projection_l1_ball, projection_l1_sphere,
     projection_l2_ball, projection_l2_sphere, projection_linf_ball, projection_non_negative, projection_simplex, projection_vector)
@@ -22,6 +25,7 @@ from plait.inside.optimizers.schedules import (  # noqa: F401
     linear_onecycle_schedule, linear_schedule, natural_exp_decay, piecewise_constant_schedule, piecewise_interpolate_schedule,
     polynomial_schedule, sgdr_schedule, warmup_constant_schedule, warmup_cosine, warmup_cosine_decay_schedule,
     warmup_exponential_decay_schedule, warmup_linear_decay_schedule, warmup_stable_decay_schedule)
+from plait.inside.optimizers.second_order import fisher_diag, hessian_diag  # noqa: F401
 from plait.inside.optimizers.train_state import TrainState  # noqa: F401
 from plait.inside.transformations.accumulation import ema, trace  # noqa: F401
 from plait.inside.transformations.descents import (  # noqa: F401

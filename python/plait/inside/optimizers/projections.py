@@ -1,61 +1,10 @@
 """Projections of the weights of a tree, all together, onto sets: the nearest tree of the set."""
 
-import math
-
 from plait import _core, errors
-from plait.inside.arrays.interop import asarray
 from plait.inside.arrays.simplex import onto_simplex
 from plait.inside.help.names import in_words
-from plait.inside.transformations.transformation import Columns, squared_norm
-from plait.inside.trees.sharing import Distinct
-from plait.tree import flatten
-
-
-class _Weights:
-    """The weights of a tree; one that is at two places counts once."""
-
-    def __init__(self, name, tree):
-        self._columns, self._tree = Columns(f"optim.{name}", tree), tree
-        self.leaves = self._once(self._columns.leaves)
-        if not self.leaves:
-            raise errors.TypeError(f"optim.{name}: there are no weights in {in_words(tree)}, expected a tree of tensors")
-
-    def _once(self, values):
-        self._distinct = Distinct(list(values), list(map(id, self._columns.leaves)))
-        return self._distinct.values
-
-    def of(self, what, other):
-        """The values of another tree at these places, or a number for all of them."""
-        leaves, _ = flatten(other)
-        if isinstance(other, (int, float)) or len(leaves) == 1 and leaves[0] is other and not asarray(other).ndim:
-            return [other for _ in self.leaves]
-        return self.of_tree(what, other)
-
-    def of_tree(self, what, other):
-        """The values of another tree at these places."""
-        return self._once(map(asarray, self._columns.of(what, other)))
-
-    def tree(self, values):
-        """The tree with these weights, and all else as it is."""
-        made = dict(zip(self._columns.paths, self._distinct.spread(values)))
-        leaves, structure = flatten(self._tree)
-        return structure.unflatten([made.get(path, leaf) for path, leaf in zip(structure.paths, leaves)])
-
-    def flat(self):
-        """All numbers as one vector."""
-        return _core.concat([_core.flatten(each) for each in self.leaves], 0)
-
-    def of_flat(self, vector):
-        """The tree with the weights of a vector."""
-        made, begin = [], 0
-        for each in self.leaves:
-            end = begin + math.prod(each.shape)
-            made.append(_core.astype(_core.reshape(vector[begin:end], each.shape), each.dtype))
-            begin = end
-        return self.tree(made)
-
-    def scaled(self, factor):
-        return self.tree([each * _core.astype(factor, each.dtype) for each in self.leaves])
+from plait.inside.optimizers.flat_weights import FlatWeights
+from plait.inside.transformations.transformation import squared_norm
 
 
 def _number(name, what, given):
@@ -72,7 +21,7 @@ def projection_non_negative(tree):
     >>> plait.optim.projection_non_negative({"w": plait.tensor([1.0, -2.0])})
     {'w': [1. 0.] : f32[2]}
     """
-    weights = _Weights("projection_non_negative", tree)
+    weights = FlatWeights("optim.projection_non_negative", tree)
     return weights.tree([_core.relu(each) for each in weights.leaves])
 
 
@@ -110,7 +59,7 @@ def projection_simplex(tree, scale=1.0):
     >>> plait.optim.projection_simplex({"w": plait.tensor([1.0, 0.5])})
     {'w': [0.75 0.25] : f32[2]}
     """
-    weights, scale = _Weights("projection_simplex", tree), _number("projection_simplex", "scale", scale)
+    weights, scale = FlatWeights("optim.projection_simplex", tree), _number("projection_simplex", "scale", scale)
     return weights.of_flat(scale * onto_simplex(weights.flat() / scale))
 
 
@@ -120,7 +69,7 @@ def projection_l1_sphere(tree, scale=1.0):
     >>> plait.optim.projection_l1_sphere({"w": plait.tensor([1.0, -0.5])})
     {'w': [ 0.75 -0.25] : f32[2]}
     """
-    weights, scale = _Weights("projection_l1_sphere", tree), _number("projection_l1_sphere", "scale", scale)
+    weights, scale = FlatWeights("optim.projection_l1_sphere", tree), _number("projection_l1_sphere", "scale", scale)
     return weights.of_flat(_onto_l1_sphere(weights.flat(), scale))
 
 
@@ -130,7 +79,7 @@ def projection_l1_ball(tree, scale=1.0):
     >>> plait.optim.projection_l1_ball({"w": plait.tensor([0.25, -0.5])})
     {'w': [ 0.25 -0.5 ] : f32[2]}
     """
-    weights, scale = _Weights("projection_l1_ball", tree), _number("projection_l1_ball", "scale", scale)
+    weights, scale = FlatWeights("optim.projection_l1_ball", tree), _number("projection_l1_ball", "scale", scale)
     x = weights.flat()
     return weights.of_flat(_core.where(_core.sum(_core.absolute(x)) <= scale, x, _onto_l1_sphere(x, scale)))
 
@@ -141,7 +90,7 @@ def projection_l2_sphere(tree, scale=1.0):
     >>> plait.optim.projection_l2_sphere({"w": plait.tensor([3.0, 4.0])})
     {'w': [0.6 0.8] : f32[2]}
     """
-    weights, scale = _Weights("projection_l2_sphere", tree), _number("projection_l2_sphere", "scale", scale)
+    weights, scale = FlatWeights("optim.projection_l2_sphere", tree), _number("projection_l2_sphere", "scale", scale)
     return weights.scaled(scale / _core.sqrt(squared_norm(weights.leaves)))
 
 
@@ -151,7 +100,7 @@ def projection_l2_ball(tree, scale=1.0):
     >>> plait.optim.projection_l2_ball({"w": plait.tensor([3.0, 4.0])}, 10.0)
     {'w': [3. 4.] : f32[2]}
     """
-    weights, scale = _Weights("projection_l2_ball", tree), _number("projection_l2_ball", "scale", scale)
+    weights, scale = FlatWeights("optim.projection_l2_ball", tree), _number("projection_l2_ball", "scale", scale)
     return weights.scaled(scale / _core.sqrt(_core.maximum(squared_norm(weights.leaves), scale**2)))
 
 
@@ -161,7 +110,7 @@ def projection_vector(x, a):
     >>> plait.optim.projection_vector({"w": plait.tensor([3.0, 4.0])}, {"w": plait.tensor([2.0, 0.0])})
     {'w': [3. 0.] : f32[2]}
     """
-    weights = _Weights("projection_vector", x)
+    weights = FlatWeights("optim.projection_vector", x)
     way = weights.of_tree("a", a)
     factor = _dot(weights.leaves, way) / _dot(way, way)
     return weights.tree([each * _core.astype(factor, each.dtype) for each in way])
@@ -186,7 +135,7 @@ def projection_halfspace(x, a, b):
 
 
 def _boxed(name, tree, lower, upper):
-    weights = _Weights(name, tree)
+    weights = FlatWeights(f"optim.{name}", tree)
     rows = zip(weights.leaves, weights.of("lower", lower), weights.of("upper", upper))
     return weights.tree([_core.clip(each, least, most) for each, least, most in rows])
 
@@ -200,7 +149,7 @@ def _dot(xs, ys):
 
 
 def _moved_along(name, x, a, b, bounded):
-    weights, b = _Weights(name, x), _number(name, "b", b)
+    weights, b = FlatWeights(f"optim.{name}", x), _number(name, "b", b)
     way = weights.of_tree("a", a)
     step = bounded((b - _dot(weights.leaves, way)) / _dot(way, way))
     return weights.tree([each + _core.astype(step, each.dtype) * direction for each, direction in zip(weights.leaves, way)])

@@ -9,7 +9,7 @@ from plait.inside.help.names import in_words
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.numbers import number, number_at
 from plait.inside.optimizers.weights import is_inexact
-from plait.inside.trees.buffers import of_structure as buffers_of
+from plait.inside.trees.buffers import FROZEN, MARK, of_structure as buffers_of
 from plait.inside.trees.closed import Closed
 from plait.inside.trees.module import Module
 from plait.inside.trees.patterns import expect_distinct
@@ -105,12 +105,13 @@ def takes_extra(function):
 class Columns:
     """The leaves of a tree of updates or weights, and of trees that go with it, which are found by their paths."""
 
-    def __init__(self, name, tree):
+    def __init__(self, name, tree, with_frozen=False):
         self._name = name
         leaves, self.structure = flatten(tree)
         self._all = self.structure.paths
         expect_distinct(name, self._all)
-        self._is_used = [not is_buffer and is_inexact(leaf) for leaf, is_buffer in zip(leaves, buffers_of(self.structure))]
+        left_out = buffers_of(self.structure, (MARK,) if with_frozen else (MARK, FROZEN))
+        self._is_used = [not is_left_out and is_inexact(leaf) for leaf, is_left_out in zip(leaves, left_out)]
         self.leaves, self.paths = self._used(leaves), self._used(self._all)
 
     def _used(self, values):
@@ -220,7 +221,7 @@ class PerWeight(GradientTransformation):
     def _one_widened(self, n, update, weight, kept):
         dtype = wide(update.dtype)
         weight = () if weight is None else (_core.astype(weight, dtype),)
-        row = self._one(n, _core.astype(update, dtype), *weight, *(each if each.dtype.kind == "bool" else widened(each) for each in kept))
+        row = self._one(n, _core.astype(update, dtype), *weight, *(each if each.dtype.kind == "boolean" else widened(each) for each in kept))
         made, *following = row if isinstance(row, tuple) else (row,)
         return [made, *(_core.astype(new, old.dtype) for new, old in zip(following, kept))]
 
