@@ -87,7 +87,7 @@ from plait.inside.help.names import of_module as _of_module  # noqa: E402
 from plait._core import __version__  # noqa: E402,F401
 
 __getattr__ = _of_module(__name__)
-for _each in (globals(), vars(data), vars(data.transforms), vars(data.transforms.functional), vars(io), vars(nn), vars(nn.init), vars(metrics), vars(optim), vars(optim.lr_scheduler), vars(text), vars(tree)):
+for _each in (globals(), vars(data), vars(data.transforms), vars(data.transforms.functional), vars(io), vars(nn), vars(nn.init), vars(nn.utils), vars(nn.utils.prune), vars(metrics), vars(optim), vars(optim.lr_scheduler), vars(text), vars(tree)):
     _guard(_each)
 del _each
 

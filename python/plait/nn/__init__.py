@@ -48,11 +48,12 @@ from plait.inside.losses.optax_losses import (  # noqa: F401
 from plait.inside.models.adapters import LoRALinear, lora, merge_lora  # noqa: F401
 from plait.inside.models.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential  # noqa: F401
 from plait.inside.models.parameter import Parameter  # noqa: F401
+from plait.inside.models.orthogonal import orthogonal  # noqa: F401
 from plait.inside.models.parametrizations import parametrize, remove_parametrizations, spectral_norm, weight_norm  # noqa: F401
 from plait.inside.models.quantized import QuantizedEmbedding, QuantizedLinear, quantize  # noqa: F401
 from plait.inside.models.state import call, freeze, load_state, state, unfreeze  # noqa: F401
 from plait.inside.trees.buffers import Buffer  # noqa: F401
 from plait.inside.trees.module import Module  # noqa: F401
-from plait.nn import init  # noqa: F401
+from plait.nn import init, utils  # noqa: F401
 
 __getattr__, __dir__, __all__ = _of_public_module(globals())

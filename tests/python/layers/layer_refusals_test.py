@@ -33,7 +33,7 @@ REFUSED = [
     ("Attention", (8, None), {}, "num_heads is None, expected an integer"),
     ("Attention", (8, 2), {"qk_norm": 1}, "qk_norm is 1, expected a class of layers"),
     *[(name, (nn.Linear(2, 2), *arguments), {}, "the pattern is 3, expected a string such as") for name, arguments in (
-        ("lora", (3,)), ("quantize", (8, None, 3)), ("parametrize", (3, pl.exp)), ("weight_norm", (3,)), ("spectral_norm", (3,)),
+        ("lora", (3,)), ("quantize", (8, None, 3)), ("parametrize", (3, pl.exp)), ("weight_norm", (3,)), ("spectral_norm", (3,)), ("orthogonal", (3,)),
         ("freeze", (3,)), ("unfreeze", (3,)))],
     ("LoRALinear", (2, 3), {"rank": None}, "rank is None, expected an integer"),
     ("QuantizedLinear", (2, 3), {"bits": {}}, "bits is {}, expected 8 or 4"),

@@ -139,6 +139,16 @@ class EveryLayer(unittest.TestCase):
                     count += 1
         self.assertGreater(count, 100)
 
+    def test_each_weight_may_be_pruned(self):
+        for layer, inputs in all_layers():
+            layer = layer.eval()
+            gradient = pl.grad(lambda layer: layer_transforms_test.total(layer(*inputs)))(layer)
+            paths = [path for path, _ in pl.tree.leaves_with_paths(gradient)]
+            with self.subTest(type(layer).__name__):
+                pruned = nn.utils.prune.custom_from_mask(layer, paths, {path: pl.ones_like(nn.state(layer)[path]) for path in paths}) if paths else layer
+                layer_transforms_test.same(pruned(*inputs), layer(*inputs))
+                self.assertEqual({path for path in nn.state(pruned) if path.endswith("_orig")}, {f"{path}_orig" for path in paths})
+
 
 class Own(unittest.TestCase):
     def test_by_paths(self):

@@ -12,6 +12,7 @@ import examples  # noqa: E402
 
 PLACES = {"": plait, "data.transforms.": plait.data.transforms, "data.transforms.functional.": plait.data.transforms.functional,
           "fft.": plait.fft, "io.": plait.io, "linalg.": plait.linalg, "metrics.": plait.metrics, "nn.": plait.nn, "nn.init.": plait.nn.init,
+          "nn.utils.": plait.nn.utils, "nn.utils.prune.": plait.nn.utils.prune,
           "optim.": plait.optim, "optim.lr_scheduler.": plait.optim.lr_scheduler, "random.": plait.random, "text.": plait.text,
           "tree.": plait.tree}
 # Returned by functions, which have the examples.

@@ -14,7 +14,8 @@ import unittest
 import plait
 
 PLACES = {"plait": plait, "plait.linalg": plait.linalg, "plait.fft": plait.fft, "plait.random": plait.random, "plait.nn": plait.nn,
-          "plait.optim": plait.optim, "plait.tree": plait.tree, "plait.nn.init": plait.nn.init, "plait.optim.lr_scheduler": plait.optim.lr_scheduler,
+          "plait.optim": plait.optim, "plait.tree": plait.tree, "plait.nn.init": plait.nn.init, "plait.nn.utils": plait.nn.utils,
+          "plait.nn.utils.prune": plait.nn.utils.prune, "plait.optim.lr_scheduler": plait.optim.lr_scheduler,
           "plait.metrics": plait.metrics, "plait.io": plait.io, "plait.text": plait.text, "plait.data": plait.data,
           "plait.data.transforms": plait.data.transforms, "plait.data.transforms.functional": plait.data.transforms.functional}
 HOSTILE = [-1, 0, 2**63 - 1, 2**64, -(2**63), float("nan"), float("inf"), None, (), (0,), (-1,), (2**62, 2**62), "", "no such name",

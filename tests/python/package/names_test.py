@@ -82,6 +82,8 @@ class Suggestions(unittest.TestCase):
 TWO_WITH_ONE_PATH, ONE = {"a.b": plait.ones(1), "a": {"b": plait.ones(1)}}, {"w": plait.ones(1)}
 FURTHER_CALLS = {
     "nn.state": lambda: plait.nn.state(TWO_WITH_ONE_PATH),
+    "nn.utils.prune.global_unstructured": lambda: plait.nn.utils.prune.global_unstructured(ONE, "*", amount=-1),
+    "nn.utils.prune.ln_structured": lambda: plait.nn.utils.prune.ln_structured(ONE, "*", -1, 2, 0),
     "optim.apply_updates": lambda: plait.optim.apply_updates(ONE, {}),
     "optim.freeze": lambda: plait.optim.freeze(7).init(ONE),
     "optim.global_norm": lambda: plait.optim.global_norm(TWO_WITH_ONE_PATH),
@@ -159,7 +161,7 @@ class Tracebacks(unittest.TestCase):
     def test_of_functions(self):
         """Each function of these modules that is written in Python refuses something, with the line of the call."""
         count = 0
-        for place in (plait.nn, plait.nn.init, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.tree, plait.io, plait.text):
+        for place in (plait.nn, plait.nn.init, plait.nn.utils, plait.nn.utils.prune, plait.optim, plait.optim.lr_scheduler, plait.metrics, plait.tree, plait.io, plait.text):
             for name in [each for each in place.__all__ if type(getattr(place, each)) is plait._core._Boundary]:
                 path = f"{place.__name__.removeprefix('plait.')}.{name}"
                 with self.subTest(path):

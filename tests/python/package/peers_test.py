@@ -12,6 +12,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 import plait  # noqa: E402
 import torch  # noqa: E402
+import torch.nn.utils.prune  # noqa: E402,F401
 from plait.inside.help import peers  # noqa: E402
 
 
@@ -30,6 +31,9 @@ MACHINERY = re.compile(r"test|info|show_\w+|.*_p|get_include|handle_torch_functi
 NAMES = {
     plait: functions_of(np, jnp, torch, torch.nn.functional, jax, jax.lax, jax.nn),
     plait.nn: sorted(name for name, value in vars(torch.nn).items() if isinstance(value, type) and not name.startswith("_")),
+    plait.nn.utils: functions_of(torch.nn.utils),
+    plait.nn.utils.prune: sorted(name for name, value in vars(torch.nn.utils.prune).items()
+                                 if getattr(value, "__module__", "") == "torch.nn.utils.prune" and not name.startswith("_")),
     plait.optim: sorted(name for name, value in vars(torch.optim).items() if isinstance(value, type)),
     plait.linalg: functions_of(np.linalg, torch.linalg),
     plait.random: functions_of(np.random, jax.random),

@@ -14,6 +14,7 @@ import numpy as np  # noqa: E402
 import optax  # noqa: E402
 import plait as pl  # noqa: E402
 import torch  # noqa: E402
+import torch.nn.utils.prune  # noqa: E402,F401
 
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 RANDOM = np.random.default_rng(7)

@@ -211,7 +211,7 @@ class Signatures(unittest.TestCase):
 
     def test_all_public_functions_have_one(self):
         without = []
-        for place in pl, pl.fft, pl.io, pl.linalg, pl.metrics, pl.nn, pl.nn.init, pl.optim, pl.random:
+        for place in pl, pl.fft, pl.io, pl.linalg, pl.metrics, pl.nn, pl.nn.init, pl.nn.utils, pl.nn.utils.prune, pl.optim, pl.random:
             for name in dir(place):
                 value = getattr(place, name)
                 if name.startswith("_") or isinstance(value, type) or type(value).__name__ not in ("Function", "Boundary", "function"):
@@ -223,7 +223,7 @@ class Signatures(unittest.TestCase):
     def test_they_read_well(self):
         """No addresses of objects, and no names of what is inside, as annotations or defaults."""
         seen = 0
-        for place in pl, pl.io, pl.nn, pl.nn.init, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+        for place in pl, pl.io, pl.nn, pl.nn.init, pl.nn.utils, pl.nn.utils.prune, pl.optim, pl.optim.lr_scheduler, pl.metrics:
             for name, value in vars(place).items():
                 if name.startswith("_") or not callable(value) or isinstance(value, type) and issubclass(value, Exception):
                     continue

@@ -15,7 +15,8 @@ import plait
 import typed_example
 
 PACKAGE = pathlib.Path(plait.__file__).parent
-PLACES = {"__init__": plait, "fft": plait.fft, "linalg": plait.linalg, "nn/__init__": plait.nn, "nn/init": plait.nn.init, "optim/__init__": plait.optim,
+PLACES = {"__init__": plait, "fft": plait.fft, "linalg": plait.linalg, "nn/__init__": plait.nn, "nn/init": plait.nn.init,
+          "nn/utils/__init__": plait.nn.utils, "nn/utils/prune": plait.nn.utils.prune, "optim/__init__": plait.optim,
           "optim/lr_scheduler": plait.optim.lr_scheduler, "metrics": plait.metrics, "io": plait.io, "random": plait.random, "text": plait.text, "tree": plait.tree}
 MISTAKES = """import plait as pl
 x = pl.ones((2, 3))

@@ -40,7 +40,7 @@ def _with_signature(text, module, name):
     """The docstring of a function with several signatures begins with them."""
     if text.startswith(f"{name}("):
         return text
-    for place in (module, "plait.nn", "plait.nn.init", "plait.optim", "plait.io"):
+    for place in (module, "plait.nn", "plait.nn.init", "plait.nn.utils", "plait.nn.utils.prune", "plait.optim", "plait.io"):
         function = getattr(sys.modules.get(place), name, None)
         if _has_text(getattr(function, "__wrapped__", function), text):
             signature = inspect.signature(function)

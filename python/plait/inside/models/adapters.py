@@ -5,6 +5,7 @@ from plait.inside.layers.checks import probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.on_device import on_device
+from plait.inside.models.parametrizations import make_plain
 from plait.inside.models.quantized import QuantizedLinear
 from plait.inside.models.replaced import replaced
 from plait.inside.layers.first_weights import drawn, uniform_weights
@@ -65,7 +66,7 @@ class LoRALinear(Module):
         'Linear'
         """
         made = self.base.dequantized() if isinstance(self.base, QuantizedLinear) else copy_of(self.base)
-        made.weight = self.weight
+        make_plain(made, "weight", self.weight)
         return made
 
 

@@ -7,6 +7,7 @@ from plait.inside.models.containers import ModuleDict
 from plait.inside.models.state import freeze, freeze_in, owner_of
 from plait.inside.transforms.derivatives import no_grad
 from plait.inside.trees.buffers import Buffer
+from plait.inside.trees.computed import forget_pruning, is_computed, is_pruned, original_of
 from plait.inside.trees.module import Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen
 from plait.tree import flatten
@@ -57,7 +58,7 @@ def parametrize(model, pattern, parametrization):
     >>> layer.weight, list(plait.nn.state(layer))
     ([1. 1.] : f32[2], ['bias', 'parametrizations.weight.original'])
     """
-    return _parametrized("parametrize", model, pattern, lambda owner, name, value: copy_of(parametrization))
+    return parametrized("parametrize", model, pattern, lambda owner, name, value: copy_of(parametrization))
 
 
 def remove_parametrizations(model, pattern="*"):
@@ -73,15 +74,25 @@ def remove_parametrizations(model, pattern="*"):
                 for path, owner in _modules(made) for name in vars(owner).get("parametrizations", {}).keys()}
     for path in chosen(what, as_patterns(what, pattern), computed, "computed weight"):
         owner, name = computed[path]
-        held = owner.parametrizations
-        value, is_frozen = held[name].get(), bool(held[name]._frozen)
-        del held[name]
-        if not len(held):
-            del owner.parametrizations
-        setattr(owner, name, value)
-        if is_frozen:
-            freeze_in(owner, name)
+        make_plain(owner, name, owner.parametrizations[name].get())
     return made
+
+
+def make_plain(module, name, value):
+    """Assigns a tensor to an attribute of a Module, which is not computed afterwards: a buffer, or frozen, if what it was computed from is."""
+    is_buffer = is_frozen = False
+    if is_pruned(module, name):
+        original = original_of(name)
+        is_buffer, is_frozen = original in module._buffers, original in module._frozen
+        forget_pruning(module, name)
+    elif is_computed(module, name):
+        is_frozen = bool(module.parametrizations[name]._frozen)
+        del module.parametrizations[name]
+        if not len(module.parametrizations):
+            del module.parametrizations
+    setattr(module, name, Buffer(value) if is_buffer else value)
+    if is_frozen:
+        freeze_in(module, name)
 
 
 def _modules(tree, path=""):
@@ -91,16 +102,16 @@ def _modules(tree, path=""):
         yield from _modules(child, f"{path}.{name}" if path else str(name))
 
 
-def _matching(what, model, pattern):
+def matching(what, model, pattern):
     """(path, tensor) of each tensor of the model whose path matches."""
     leaves, structure = flatten(model)
     found = set(chosen(f"nn.{what}", as_patterns(f"nn.{what}", pattern), structure.paths))
     return [(path, leaf) for path, leaf in zip(structure.paths, leaves) if path in found]
 
 
-def _parametrized(what, model, pattern, make):
+def parametrized(what, model, pattern, make):
     made = copy_of(model)
-    for path, value in _matching(what, made, pattern):
+    for path, value in matching(what, made, pattern):
         owner, name = owner_of(what, made, path)
         if "." in name or not isinstance(value, _core.Tensor) or value.dtype.kind not in ("floating", "complex"):
             raise errors.TypeError(f"nn.{what}: {path} is not a weight that is an attribute of a Module")
@@ -143,10 +154,10 @@ def weight_norm(model, pattern="weight", dim=0):
         raise errors.TypeError(f"nn.weight_norm: dim is {dim!r}, expected an integer or None")
     if dim == -1:  # as in PyTorch
         dim = None
-    for path, leaf in _matching("weight_norm", model, pattern):
+    for path, leaf in matching("weight_norm", model, pattern):
         if dim is not None and not -leaf.ndim <= dim < leaf.ndim:
             raise errors.IndexError(f"nn.weight_norm: dim is {dim}, out of range for {path}, {list(leaf.shape)}")
-    return _parametrized("weight_norm", model, pattern, lambda owner, name, value: _WeightNorm(dim))
+    return parametrized("weight_norm", model, pattern, lambda owner, name, value: _WeightNorm(dim))
 
 
 _MOST_STEPS = 65_536
@@ -206,4 +217,4 @@ def spectral_norm(model, pattern="weight", n_power_iterations=1, eps=1e-12, dim=
             raise errors.IndexError(f"nn.spectral_norm: dim is {rows}, out of range for {list(value.shape)}")
         return _SpectralNorm(value, n_power_iterations, rows, eps, _core.random.draw_key() if key is None else key)
 
-    return _parametrized("spectral_norm", model, pattern, of)
+    return parametrized("spectral_norm", model, pattern, of)

@@ -1,6 +1,7 @@
 """Buffers: tensors of a model that are not trained."""
 
 from plait import _core, errors
+from plait.inside.trees.computed import is_computed, set_computed
 from plait.inside.trees.outside import note_change
 
 MARK = "_buffers"  # the attribute of a Module that has their names
@@ -37,9 +38,8 @@ NONE = Names()
 
 def set_attribute(module, name, value):
     """Module.__setattr__: marks buffers, and assigns what a computed weight is computed from."""
-    computed = vars(module).get("parametrizations")
-    if computed is not None and name in computed:
-        return computed[name].set(value)
+    if is_computed(module, name):
+        return set_computed(module, name, value)
     note_change(module)
     if type(value) is Buffer:
         _mark(module, name)

@@ -9,6 +9,7 @@ from plait.inside.help.unused import expect_used
 from plait.inside.settings.memory_tag import memory_tag
 from plait.inside.transforms.applied import Applied
 from plait.inside.trees.buffers import FROZEN, NONE, delete_attribute, set_attribute  # noqa: F401
+from plait.inside.trees.computed import PRUNED, computed, is_computed
 from plait.inside.trees.moving import to_device
 
 
@@ -54,9 +55,8 @@ class Module:
     __delattr__ = delete_attribute
 
     def __getattr__(self, name):
-        computed = vars(self).get("parametrizations")
-        if computed is not None and name in computed:
-            return computed[name].get()
+        if is_computed(self, name):
+            return computed(self, name)
         raise _of_object(self, name)
 
     def __repr__(self):
@@ -116,10 +116,8 @@ def holds_module(tree):
 
 
 def attribute_of(module, name):
-    """The attribute of a Module, computed (parametrizations) or not; None if it has none of that name."""
-    own = vars(module)
-    computed = own.get("parametrizations")
-    return computed[name].get() if computed is not None and name in computed else own.get(name)
+    """The attribute of a Module, computed or not; None if it has none of that name."""
+    return computed(module, name) if is_computed(module, name) else vars(module).get(name)
 
 
 def modules_in(tree):
@@ -176,7 +174,7 @@ def _call_of_forward(self, *arguments, **named):
     raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, but no __call__", "name it __call__ instead of forward")
 
 
-_NOT_SHOWN = ("_buffers", FROZEN, "_keys", "_zeros", "_of_optimizer")
+_NOT_SHOWN = ("_buffers", FROZEN, PRUNED, "_keys", "_zeros", "_of_optimizer")
 
 
 def _shown_name(module, name):
