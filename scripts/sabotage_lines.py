@@ -109,10 +109,12 @@ ROOMS = [
         "recurrent": ["recurrent", "tied"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
         "adapters": ["adapters"], "quantized": ["quantized"], "replaced": ["quantized", "adapters"], "dropped": ["attention", "experts"],
         "linear_cross_entropy": ["linear_cross_entropy"], "losses": ["losses"], "metrics": ["metrics", "said"], "nn": ["init"],
-        "parametrizations": ["parametrizations", "tied"], "models": ["state", "tied", "nn"], "trees": ["state", "buffers"],
+        "parametrizations": ["parametrizations", "tied"], "computed": ["pruning", "parametrizations"], "pruning": ["pruning"], "orthogonal": ["orthogonal"],
+        "fusion": ["fusion"], "vectors": ["fusion"], "models": ["state", "tied", "nn"], "trees": ["state", "buffers"],
         "base": ["optimizers", "train_state", "state", "tied"], "transforms": ["state"]}),
     PythonRoom("python/optimizers", ["transformations", "optimizers", "torch"], 240, "", {
-        "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
+        "assignment": ["hungarian"], "flat_weights": ["optax_functions", "projections"], "projections": ["projections"],
+        **dict.fromkeys(("second_order", "perturbations", "linear_algebra"), ["optax_functions"]), "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
         "transformations": ["transformations", "optax"], "train_state": ["train_state"]}),
     BindingsRoom("python/arrays", ["dlpack", "assignment"], 240, ""),
 ]
