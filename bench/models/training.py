@@ -1,9 +1,9 @@
 """Training steps of layers and optimizers, beside PyTorch's: AdamW on ViT-base's weights, a language model of two LSTM layers (also with
-products in bf16), ResNet-18, and an ensemble of MLPs by vmap. A step from the same weights is compared first; then processes alternate.
+products in bf16), ResNet-18, GPTs of long sequences, and an ensemble of MLPs by vmap. A step from the same weights is compared first; then processes alternate.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/training.py resnet --rounds 3
 
-A row has the median of a step and its ratio to the fastest peer's. `adamw` also says which part of the memory's speed it reaches, and
+A row has the median of a step, its ratio to the fastest peer's, and the peak memory of the process. `adamw` also says which part of the memory's speed it reaches, and
 `ensemble` the ratio to a single model. THREADS=1 in the environment selects one thread.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import statistics
 import sys
 import time
@@ -18,7 +19,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "examples"))
 SIDES = ("plait", "torch", "torch-compile", "jax")
-GOALS = {"adamw": 1.2, "lstm": 1.5, "lstm-bf16": 1.5, "resnet": 1.2, "ensemble": 3.0}
+GOALS = {"adamw": 1.2, "lstm": 1.5, "lstm-bf16": 1.5, "resnet": 1.2, "ensemble": 3.0,
+         "gpt-1024": 1.5, "gpt-4096": 1.5, "gpt-1024-bf16": 2.0, "gpt-4096-bf16": 2.0}
 MEMBERS = 16
 
 
@@ -42,9 +44,67 @@ def torch_models(case):
 
         ids = torch.randint(10000, (36, 20))
         return Words(), ids[:-1], ids[1:].reshape(-1)
+    if case.startswith("gpt"):
+        length = length_of(case)
+        ids = torch.randint(256, (max(1, 2048 // length), length + 1))
+        return torch_gpt(length), ids[:, :-1], ids[:, 1:].reshape(-1)
     if case == "resnet":
         return torch_resnet(), torch.randn(32, 3, 64, 64), torch.randint(1000, (32,))
     return nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(32, 784), torch.randint(10, (32,))
+
+
+def length_of(case):
+    return int(case.split("-")[1])
+
+
+def torch_gpt(length, width=384, heads=6):
+    """Six layers, as models.GPT, with the same names of tensors."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+        def forward(self, x):
+            batch, count, _ = x.shape
+            q, k, v = self.qkv(x).reshape(batch, count, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+            attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.out(attended.transpose(1, 2).reshape(batch, count, width))
+
+    class Mlp(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x):
+            return self.down(functional.gelu(self.up(x)))
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2, self.attention, self.mlp = nn.LayerNorm(width), nn.LayerNorm(width), Attention(), Mlp()
+
+        def forward(self, x):
+            x = x + self.attention(self.norm1(x))
+            return x + self.mlp(self.norm2(x))
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.positions = nn.Embedding(256, width), nn.Parameter(torch.randn(length, width) * 0.02)
+            self.blocks = nn.ModuleList([Block() for _ in range(6)])
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 256)
+
+        def forward(self, ids):
+            x = self.tokens(ids) + self.positions
+            for block in self.blocks:
+                x = block(x)
+            return self.head(self.norm(x)).reshape(-1, 256)
+
+    return GPT()
 
 
 def torch_resnet():
@@ -170,12 +230,19 @@ def plait_step(case, count=MEMBERS):
 
 def plait_model(case):
     import plait as pl
+    from models import GPT
     from models.resnet import ResNet
     from plait import nn
 
     key = pl.random.key(0)
     if case == "resnet":
         return ResNet(key=key)
+    if case.startswith("gpt"):
+        class Rows(GPT):
+            def __call__(self, ids):
+                return pl.reshape(super().__call__(ids), (-1, 256))
+
+        return Rows(context=length_of(case), key=key)
     if case.startswith("lstm"):
         class Words(pl.Module):
             def __init__(self):
@@ -240,7 +307,8 @@ def time_one(case, side, repeat):
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)
-    print(json.dumps({"first_s": times[0], "median_s": statistics.median(times[2:])}))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps({"first_s": times[0], "median_s": statistics.median(times[2:]), "peak_mb": peak}))
 
 
 def compare_steps(case):
@@ -294,7 +362,7 @@ def main():
     rows = {}
     for case in options.cases or GOALS:
         print(f"{case}: the weights after a step are apart by {told(case, 'steps')['apart']:.1e} of their way from PyTorch's", flush=True)
-        sides, times, why = [*options.sides, *(["single"] if case == "ensemble" else [])], {}, {}
+        sides, times, peaks, why = [*options.sides, *(["single"] if case == "ensemble" else [])], {}, {}, {}
         for number in range(options.rounds):
             for side in sides if number % 2 == 0 else sides[::-1]:
                 if side in why:
@@ -305,14 +373,16 @@ def main():
                         why[side] = line["why"]
                     else:
                         times.setdefault(side, []).append(line["median_s"])
+                        peaks[side] = line["peak_mb"]
                 except Failed as failed:
                     why[side] = str(failed)
         medians = {side: statistics.median(each) for side, each in times.items()}
         others = [each for side, each in medians.items() if side not in ("plait", "single")]
         for side in sides:
-            text = why.get(side) or f"{1e3 * medians[side]:8.2f} ms" + (f"  {medians[side] / min(others):5.2f}" if others else "")
+            ratio = f"{medians[side] / min(others):5.2f}" if side in medians and others else ""
+            text = why.get(side) or f"{1e3 * medians[side]:8.2f} ms  {ratio:5}  {peaks[side]:6} MB"
             print(f"  {side:15} {text}", flush=True)
-        row = {"medians": medians, "ratio": medians["plait"] / min(others) if others else None, "goal": GOALS[case]}
+        row = {"medians": medians, "peaks": peaks, "ratio": medians["plait"] / min(others) if others else None, "goal": GOALS[case]}
         if case == "ensemble" and "single" in medians:
             row["of_single"] = medians["plait"] / medians["single"]
             print(f"  {MEMBERS} members take {row['of_single']:.2f} times as long as one")

@@ -215,6 +215,17 @@ TEST(Fusion, TheSameBitsWithAnyNumberOfThreads) {
   set_thread_count(count);
 }
 
+TEST(Compiled, RefusesOtherArguments) {
+  const auto f = [](const Tensor& x, const Tensor& y) { return exp(x) + y; };
+  const Tensor x = numbers({4, 8}, 1), y = numbers({8}, 2);
+  const Compiled compiled(trace(f)(x, y).program);
+  EXPECT_THROW(compiled(Tensors{x}), Error);
+  EXPECT_THROW(compiled(Tensors{x, y, y}), Error);
+  EXPECT_THROW(compiled(Tensors{x, numbers({9}, 2)}), Error);
+  EXPECT_THROW(compiled(Tensors{x, numbers({8}, 2, DType::f64)}), Error);
+  EXPECT_THROW(compiled(Tensors{x, Tensor()}), Error);
+}
+
 // ---- Kernels fused with a product, as its epilogue.
 
 // Expects one kernel, which includes the product, and the same numbers with any number of threads.
@@ -222,7 +233,7 @@ void expect_along(const ir::Program& program, const Tensors& arguments, double t
   const Compiled compiled(program);
   if (find_target(Device::Kind::cpu) != nullptr) {
     ASSERT_EQ(kernels_of(compiled), 1u) << CompiledAccess::plan(compiled).text();
-    EXPECT_TRUE(CompiledAccess::plan(compiled).kernels[0].product)
+    EXPECT_EQ(CompiledAccess::plan(compiled).kernels[0].products.size(), 1u)
         << CompiledAccess::plan(compiled).text();
   }
   const int count = thread_count();

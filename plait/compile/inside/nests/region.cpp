@@ -1,10 +1,12 @@
 #include "plait/compile/inside/nests/region.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
@@ -70,31 +72,111 @@ bool Roles::is_number(ir::ValueId seen) const {
   return definition && of(*definition) == Role::number;
 }
 
-RegionNest nest_of(const ir::Function& function) {
-  const Roles roles(function);
-  const auto product = product_of(roles);
-  const auto rounding = product ? rounding_of(function, *product) : std::nullopt;
-  std::vector<uint32_t> members;
-  for (const ir::Instruction instruction : function.instructions()) {
-    if (rounding && rounding->index() == instruction.index()) continue;
-    if (roles.is_computed(instruction)) members.push_back(instruction.index());
-  }
-  std::vector<ir::ValueId> results;
-  for (const ir::ValueId result : function.results()) {
-    const auto definition = function.definition(result);
-    if (!definition || roles.of(*definition) != Role::product) results.push_back(result);
-  }
-  if (auto nest = nest_of(Region{roles, members, results})) return std::move(*nest);
-  throw CompileError("@{} cannot be computed by one kernel", function.name())
-      .at(function.location());
+bool is_transposition(const ir::Instruction& instruction) {
+  if (&instruction.primitive() != &permute_primitive()) return false;
+  const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
+  if (axes.size() < 2) return false;
+  std::vector<int64_t> swapped(axes.size());
+  std::iota(swapped.begin(), swapped.end(), int64_t{0});
+  std::swap(swapped[swapped.size() - 2], swapped.back());
+  return axes == swapped;
 }
 
-std::optional<ir::Instruction> product_of(const Roles& roles) {
-  for (const ir::Instruction instruction : roles.function().instructions()) {
-    if (roles.of(instruction) == Role::product) return instruction;
+std::vector<TrailingProduct> trailing_products(const Roles& roles, const ir::Instruction& product) {
+  using Kind = TrailingProduct::Kind;
+  const auto operands = product.operands();
+  const auto is_computed = [&](ir::ValueId value) {
+    const auto from = roles.function().definition(value);
+    return from && roles.is_computed(*from);
+  };
+  std::vector<TrailingProduct> found;
+  if (is_computed(operands[0])) found.push_back({Kind::rows, operands[0], operands[1]});
+  if (is_computed(operands[1])) found.push_back({Kind::sum_right, operands[1], operands[0]});
+  const auto left = roles.function().definition(operands[0]);
+  if (left && is_transposition(*left) && is_computed(left->operands()[0])) {
+    found.push_back({Kind::sum_left, left->operands()[0], operands[1]});
   }
-  return std::nullopt;
+  return found;
 }
+
+namespace {
+
+// The instructions of a kernel's function, by what it does with them.
+class KernelParts {
+ public:
+  explicit KernelParts(const ir::Function& function) : function_(function), roles_(function) {
+    find_reads();
+    for (const ir::Instruction instruction : function.instructions()) {
+      if (roles_.of(instruction) == Role::product) add_product(instruction);
+    }
+    for (const ir::Instruction instruction : function.instructions()) {
+      if (!is_rounding_of_product(instruction) && roles_.is_computed(instruction)) {
+        members_.push_back(instruction.index());
+      }
+    }
+    find_results();
+  }
+
+  KernelRegion region() && {
+    auto loops = nest_of(Region{roles_, members_, results_});
+    if (!loops) {
+      throw CompileError("@{} cannot be computed by one kernel", function_.name())
+          .at(function_.location());
+    }
+    return {std::move(*loops), std::move(products_), std::move(trailing_), std::move(results_),
+            own_results_};
+  }
+
+ private:
+  // The values that loops read.
+  void find_reads() {
+    is_read_.resize(function_.value_count());
+    for (const ir::Instruction instruction : function_.instructions()) {
+      if (!roles_.is_computed(instruction)) continue;
+      for (const ir::ValueId operand : instruction.operands()) {
+        is_read_[roles_.seen_through(operand)] = true;
+      }
+    }
+  }
+
+  void add_product(const ir::Instruction& product) {
+    if (is_read_[product.result()]) return products_.push_back(product);
+    trailing_.push_back({product, trailing_products(roles_, product).at(0)});
+  }
+
+  bool is_rounding_of_product(const ir::Instruction& instruction) const {
+    return std::ranges::any_of(products_, [&](const ir::Instruction& product) {
+      const auto rounding = rounding_of(function_, product);
+      return rounding && rounding->index() == instruction.index();
+    });
+  }
+
+  void find_results() {
+    for (const ir::ValueId result : function_.results()) {
+      const auto definition = function_.definition(result);
+      if (!definition || roles_.of(*definition) != Role::product) results_.push_back(result);
+    }
+    own_results_ = static_cast<uint32_t>(results_.size());
+    for (const auto& [product, operands] : trailing_) {
+      if (std::ranges::find(results_, operands.rows) == results_.end()) {
+        results_.push_back(operands.rows);
+      }
+    }
+  }
+
+  const ir::Function& function_;
+  const Roles roles_;
+  std::vector<bool> is_read_;
+  std::vector<ir::Instruction> products_;
+  std::vector<KernelRegion::Trailing> trailing_;
+  std::vector<uint32_t> members_;
+  std::vector<ir::ValueId> results_;
+  uint32_t own_results_ = 0;
+};
+
+}  // namespace
+
+KernelRegion kernel_region(const ir::Function& function) { return KernelParts(function).region(); }
 
 bool is_rounding(const ir::Instruction& instruction) {
   return &instruction.primitive() == &convert_primitive() &&

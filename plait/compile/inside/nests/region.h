@@ -56,9 +56,37 @@ struct RegionNest {
 
 // Returns nothing if no single loop nest computes them.
 std::optional<RegionNest> nest_of(const Region& region);
-// For a function that is one region, and the product whose rows it reads, if any.
-RegionNest nest_of(const ir::Function& function);
-std::optional<ir::Instruction> product_of(const Roles& roles);
+
+// A product of rows that loops compute with another matrix.
+struct TrailingProduct {
+  enum class Kind : uint8_t {
+    rows,       // rows · other
+    sum_left,   // rowsᵀ · other: a sum over the rows
+    sum_right,  // other · rows: a sum over the rows
+  };
+  Kind kind = Kind::rows;
+  ir::ValueId rows = 0, other = 0;
+};
+// The ways in which a product could be one: an operand is computed by a loop.
+std::vector<TrailingProduct> trailing_products(const Roles& roles, const ir::Instruction& product);
+// True for a permutation that swaps the last two dimensions.
+bool is_transposition(const ir::Instruction& instruction);
+
+// For the function of a kernel: its nest, whose results are those of the loops, in the order of the
+// function's, and then rows that only products read; the products that the loops read, and those
+// that read rows.
+struct KernelRegion {
+  RegionNest loops;
+  std::vector<ir::Instruction> products;
+  struct Trailing {
+    ir::Instruction product;
+    TrailingProduct operands;
+  };
+  std::vector<Trailing> trailing;
+  std::vector<ir::ValueId> results;  // those of the nest
+  uint32_t own_results = 0;          // the first ones, which are results of the function
+};
+KernelRegion kernel_region(const ir::Function& function);
 // True if a product can do this conversion while it packs its right-hand side.
 bool is_rounding(const ir::Instruction& instruction);
 // Returns the instruction that rounds the right-hand side of the product, if any.

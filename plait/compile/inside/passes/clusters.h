@@ -14,13 +14,9 @@ namespace plait::compile {
 
 struct Cluster {
   std::vector<uint32_t> members;     // ascending
-  std::vector<ir::ValueId> results;  // that are used outside
+  std::vector<uint32_t> recomputed;  // members of an earlier cluster, computed here again
+  std::vector<ir::ValueId> results;  // those of members that are used outside
 };
-
-// Dependencies besides operands: effects depend on earlier effects, and uses of a data-dependent
-// size on the instruction that defines it. One list an instruction.
-std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
-                                                         size_t function);
 
 // True if kernels of the target can contain the instruction: a reduction, or one that it computes
 // for each element.

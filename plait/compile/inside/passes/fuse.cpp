@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/compile/inside/passes/cluster_graph.h"
 #include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/core/error.h"
@@ -101,6 +102,18 @@ class Fusing {
     }
   }
 
+  const Cluster* cluster_with(uint32_t instruction) const {
+    const auto place = cluster_of_.find(instruction);
+    return place == cluster_of_.end() ? nullptr : &clusters_[place->second];
+  }
+
+  // True if the kernel computes the value, or it is a view of what the kernel computes.
+  bool is_within(ValueId value, const Cluster& cluster) const {
+    const auto from = function_.definition(roles_.seen_through(value));
+    return from && (std::ranges::binary_search(cluster.members, from->index()) ||
+                    std::ranges::binary_search(cluster.recomputed, from->index()));
+  }
+
   // A kernel contains the views and numbers that it reads. They stay in the function only for
   // other readers.
   void find_needed() {
@@ -110,9 +123,11 @@ class Fusing {
     for (size_t i = function_.size(); i-- > 0;) {
       const Instruction instruction = function_.instruction(i);
       const Role role = roles_.of(instruction);
-      if (cluster_of_.contains(instruction.index()) && role != Role::product) continue;
+      const Cluster* const cluster = cluster_with(instruction.index());
+      if (cluster != nullptr && role != Role::product) continue;
       if (role == Role::view || role == Role::number) is_needed_[i] = is_read[instruction.result()];
       for (const ValueId operand : instruction.operands()) {
+        if (cluster != nullptr && is_within(operand, *cluster)) continue;
         if (is_needed_[i]) is_read[operand] = true;
       }
     }
@@ -136,24 +151,40 @@ class Fusing {
     std::vector<std::vector<uint32_t>> successors(nodes);
     std::vector<uint32_t> missing(nodes), position(nodes);
     const std::vector<std::vector<uint32_t>> orders = order_dependencies_of(effects_, index_);
+    const auto add_edge = [&](uint32_t from, uint32_t to) {
+      if (from == to) return;
+      successors[from].push_back(to);
+      ++missing[to];
+    };
     for (const Instruction instruction : function_.instructions()) {
       const uint32_t node = node_of(instruction.index());
       position[node] = instruction.index();
-      const auto after = [&](uint32_t other) {
-        if (other == node) return;
-        successors[other].push_back(node);
-        ++missing[node];
-      };
-      // A kernel contains its views.
-      const bool is_member = node >= function_.size() && roles_.of(instruction) != Role::product;
-      for (const ValueId operand : instruction.operands()) {
-        const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
-        if (is_member && roles_.is_number(needed)) continue;
-        if (const auto from = function_.definition(needed)) after(node_of(from->index()));
+      add_operands(instruction, cluster_with(instruction.index()),
+                   [&](uint32_t from) { add_edge(node_of(from), node); });
+      for (const uint32_t other : orders[instruction.index()]) add_edge(node_of(other), node);
+    }
+    for (const Cluster& cluster : clusters_) {
+      for (const uint32_t member : cluster.recomputed) {
+        add_operands(function_.instruction(member), &cluster, [&](uint32_t from) {
+          add_edge(node_of(from), node_of(cluster.members.front()));
+        });
       }
-      for (const uint32_t other : orders[instruction.index()]) after(node_of(other));
     }
     return sorted(successors, missing, position);
+  }
+
+  // Calls `add` with the instructions whose results it needs; those that are part of its cluster
+  // are left out.
+  template <class Add>
+  void add_operands(const Instruction& instruction, const Cluster* cluster, Add&& add) const {
+    // A kernel contains its views.
+    const bool is_member = cluster != nullptr && roles_.of(instruction) != Role::product;
+    for (const ValueId operand : instruction.operands()) {
+      if (cluster != nullptr && is_within(operand, *cluster)) continue;
+      const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
+      if (is_member && roles_.is_number(needed)) continue;
+      if (const auto from = function_.definition(needed)) add(from->index());
+    }
   }
 
   std::vector<uint32_t> sorted(const std::vector<std::vector<uint32_t>>& successors,
@@ -188,13 +219,17 @@ class Fusing {
 
   // The members, with the views and numbers that they read, in order.
   std::vector<uint32_t> body_of(const Cluster& cluster) const {
-    std::vector<uint32_t> body(cluster.members), waiting(cluster.members);
-    std::unordered_set<uint32_t> seen(cluster.members.begin(), cluster.members.end());
+    std::vector<uint32_t> body(cluster.members);
+    body.insert(body.end(), cluster.recomputed.begin(), cluster.recomputed.end());
+    const std::vector<uint32_t> computed(body);
+    std::vector<uint32_t> waiting(body);
+    std::unordered_set<uint32_t> seen(body.begin(), body.end());
     while (!waiting.empty()) {
       const Instruction next = function_.instruction(waiting.back());
       waiting.pop_back();
-      if (roles_.of(next) == Role::product) continue;  // its operands come from outside
       for (const ValueId operand : next.operands()) {
+        // Other operands of a product come from outside.
+        if (roles_.of(next) == Role::product && !is_within(operand, cluster)) continue;
         const auto from = function_.definition(operand);
         if (!from) continue;
         const Role role = roles_.of(*from);
@@ -204,8 +239,8 @@ class Fusing {
         waiting.push_back(from->index());
       }
     }
-    for (const uint32_t member : cluster.members) {
-      if (const auto rounding = rounding_within(member, body)) body.push_back(*rounding);
+    for (const uint32_t index : computed) {
+      if (const auto rounding = rounding_within(index, cluster, body)) body.push_back(*rounding);
     }
     std::ranges::sort(body);
     return body;
@@ -213,9 +248,12 @@ class Fusing {
 
   // The conversion that the product can do while it packs its right-hand side, if nothing else in
   // the body reads it, and it is in no other kernel.
-  std::optional<uint32_t> rounding_within(uint32_t member, std::span<const uint32_t> body) const {
+  std::optional<uint32_t> rounding_within(uint32_t member, const Cluster& cluster,
+                                          std::span<const uint32_t> body) const {
     const Instruction product = function_.instruction(member);
     if (roles_.of(product) != Role::product) return std::nullopt;
+    const auto is_own = [&](ValueId operand) { return is_within(operand, cluster); };
+    if (std::ranges::any_of(product.operands(), is_own)) return std::nullopt;
     const auto rounding = rounding_of(function_, product);
     if (!rounding || cluster_of_.contains(rounding->index())) return std::nullopt;
     for (const uint32_t index : body) {

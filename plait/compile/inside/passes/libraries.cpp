@@ -2,8 +2,8 @@
 // with a longer inner dimension. A transposed product is the product of the transposed operands.
 // The gradients of weights have these forms, and get the layout of the weights.
 #include <algorithm>
-#include <numeric>
 
+#include "plait/compile/inside/nests/region.h"
 #include "plait/compile/inside/passes/rewrite_rules.h"
 #include "plait/compile/pass.h"
 #include "plait/ir/rewriting/copy_function.h"
@@ -96,7 +96,7 @@ class TransposedProducts {
     copier_.set_parameters();
     bool is_changed = false;
     for (const Instruction instruction : function_.instructions()) {
-      if (swaps_rows_and_columns(instruction) && turn(instruction)) {
+      if (is_transposition(instruction) && turn(instruction)) {
         is_changed = true;
       } else {
         copier_.copy(instruction);
@@ -106,16 +106,6 @@ class TransposedProducts {
   }
 
  private:
-  static bool swaps_rows_and_columns(const Instruction& instruction) {
-    if (&instruction.primitive() != &permute_primitive()) return false;
-    const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
-    if (axes.size() < 2) return false;
-    std::vector<int64_t> swapped(axes.size());
-    std::iota(swapped.begin(), swapped.end(), int64_t{0});
-    std::swap(swapped[swapped.size() - 2], swapped.back());
-    return axes == swapped;
-  }
-
   // The instruction that defines the value, if it has only one reader.
   std::optional<Instruction> maker(ir::ValueId value, const ir::Primitive& primitive) const {
     const auto from = function_.definition(value);

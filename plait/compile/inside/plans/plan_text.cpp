@@ -53,6 +53,28 @@ std::string line(const Plan& plan, const PlannedFunction& function, const Step& 
   return text;
 }
 
+std::string trailing_text(const PlannedKernel::Trailing& trailing) {
+  using Kind = TrailingProduct::Kind;
+  switch (trailing.kind) {
+    case Kind::rows: return fmt::format("result {} x operand {}", trailing.rows, trailing.other);
+    case Kind::sum_left:
+      return fmt::format("transposed result {} x operand {}", trailing.rows, trailing.other);
+    case Kind::sum_right: break;
+  }
+  return fmt::format("operand {} x result {}", trailing.other, trailing.rows);
+}
+
+std::string needed_text(const ColumnNeeds& needs, size_t product) {
+  const NeededColumns& needed = needs.products[product];
+  switch (needed.by) {
+    case NeededColumns::By::none: break;
+    case NeededColumns::By::mask:
+      return fmt::format(" where parameter {} is true", needs.mask->parameter);
+    case NeededColumns::By::factor: return fmt::format(" where result {} is not 0", needed.result);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string Plan::text_of(const PlannedFunction& function, const Step& step) const {
@@ -70,9 +92,14 @@ std::string Plan::text() const {
   }
   for (const PlannedKernel& kernel : kernels) {
     text += fmt::format("kernel @{}", kernel.function->name());
-    if (const auto& product = kernel.product) {
-      text += fmt::format(" along the rows of parameter {}, operand {} x operand {}",
-                          product->parameter, product->a, product->b);
+    for (size_t i = 0; i < kernel.products.size(); ++i) {
+      const PlannedKernel::Product& product = kernel.products[i];
+      text += fmt::format("{} along the rows of parameter {}, operand {} x operand {}",
+                          i == 0 ? "" : ",", product.parameter, product.a, product.b);
+      if (!kernel.trailing.empty()) text += needed_text(kernel.needs, i);
+    }
+    for (const PlannedKernel::Trailing& trailing : kernel.trailing) {
+      text += ", then " + trailing_text(trailing);
     }
     text += "\n" + kernel.nest.text();
   }

@@ -24,6 +24,7 @@ bool same_place(const Affine& a, const Affine& b) {
 // all pairs, of which those are chosen whose operands may be overwritten in a run.
 std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel) {
   const Nest& nest = kernel.nest;
+  if (!kernel.trailing.empty()) return {};  // rows of one block are read after the next is written
   const std::vector<uint32_t> stages = stages_of(nest);
   if (std::ranges::any_of(stages, [](uint32_t stage) { return stage > 0; })) return {};
   std::vector<PlannedKernel::Overwrite> found;
@@ -33,8 +34,8 @@ std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel)
     for (uint32_t p = 0; p < nest.parameters.size(); ++p) {
       const uint32_t operand = kernel.parameters[p];
       bool fits = nest.parameters[p] == nest.values[result.value].dtype;
-      if (const auto& product = kernel.product) {
-        fits = fits && p != product->parameter && operand != product->a && operand != product->b;
+      for (const PlannedKernel::Product& product : kernel.products) {
+        fits = fits && p != product.parameter && operand != product.a && operand != product.b;
       }
       for (const NestValue& value : nest.values) {
         if (value.kind != NestValue::Kind::load || value.parameter != p) continue;
@@ -46,30 +47,47 @@ std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel)
   return found;
 }
 
-std::optional<PlannedKernel::Product> product_in(const ir::Function& function,
-                                                 const RegionNest& region) {
-  const Roles roles(function);
-  const auto product = product_of(roles);
-  if (!product) return std::nullopt;
-  const auto place = std::ranges::find(region.parameters, product->result());
-  const auto rounding = rounding_of(function, *product);
-  return PlannedKernel::Product{
-      .a = product->operands()[0],
-      .b = rounding ? rounding->operands()[0] : product->operands()[1],
-      .parameter = static_cast<uint32_t>(place - region.parameters.begin()),
-      .is_result =
-          std::ranges::find(function.results(), product->result()) != function.results().end(),
-      .dtype = product->result_types()[0].dtype()};
+uint32_t place_of(ir::ValueId value, std::span<const ir::ValueId> values) {
+  return static_cast<uint32_t>(std::ranges::find(values, value) - values.begin());
+}
+
+PlannedKernel::Product planned_product(const ir::Function& function, const RegionNest& region,
+                                       const ir::Instruction& product) {
+  const auto rounding = rounding_of(function, product);
+  return {.a = product.operands()[0],
+          .b = rounding ? rounding->operands()[0] : product.operands()[1],
+          .parameter = place_of(product.result(), region.parameters),
+          .is_result =
+              std::ranges::find(function.results(), product.result()) != function.results().end(),
+          .dtype = product.result_types()[0].dtype()};
+}
+
+ColumnNeeds needs_of(const PlannedKernel& kernel) {
+  std::vector<uint32_t> products, rows;
+  for (const PlannedKernel::Product& product : kernel.products)
+    products.push_back(product.parameter);
+  for (const PlannedKernel::Trailing& trailing : kernel.trailing) rows.push_back(trailing.rows);
+  return column_needs(kernel.nest, products, rows);
 }
 
 }  // namespace
 
 PlannedKernel planned_kernel(std::shared_ptr<const ir::Function> function) {
   PlannedKernel kernel{.function = std::move(function)};
-  RegionNest made = nest_of(*kernel.function);
-  kernel.parameters.assign(made.parameters.begin(), made.parameters.end());
-  kernel.product = product_in(*kernel.function, made);
-  kernel.nest = std::move(made.nest);
+  KernelRegion region = kernel_region(*kernel.function);
+  RegionNest& loops = region.loops;
+  kernel.parameters.assign(loops.parameters.begin(), loops.parameters.end());
+  for (const ir::Instruction& product : region.products) {
+    kernel.products.push_back(planned_product(*kernel.function, loops, product));
+  }
+  for (const auto& [product, operands] : region.trailing) {
+    kernel.trailing.push_back({operands.kind, place_of(operands.rows, region.results),
+                               operands.other,
+                               place_of(product.result(), kernel.function->results())});
+  }
+  kernel.result_count = region.own_results;
+  kernel.nest = std::move(loops.nest);
+  if (!kernel.trailing.empty()) kernel.needs = needs_of(kernel);
   kernel.overwrites = overwrites_of(kernel);
   kernel.sizes = kernel.nest.sizes();
   return kernel;

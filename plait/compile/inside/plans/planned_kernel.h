@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "plait/compile/inside/nests/region.h"
+#include "plait/compile/inside/plans/needed_columns.h"
 #include "plait/compile/inside/targets/fused_kernel.h"
 #include "plait/ir/program.h"
 
@@ -16,17 +16,29 @@ namespace plait::compile {
 struct PlannedKernel {
   std::shared_ptr<const ir::Function> function;
   Nest nest;
-  // The operand of each nest parameter; for the product, a number past the operands.
+  // The operand of each nest parameter; for a product, a number past the operands.
   std::vector<uint32_t> parameters;
-  // The product with which the loops are fused, as its epilogue.
+  // The products with which the loops are fused, as their epilogue.
   struct Product {
     uint32_t a, b;           // operands; b may have to be rounded
     uint32_t parameter;      // the nest's parameter that is the product
     bool is_result = false;  // it is also the last result
     DType dtype;
   };
-  std::optional<Product> product = {};
+  std::vector<Product> products = {};
+  // The products of rows that the loops compute.
+  struct Trailing {
+    TrailingProduct::Kind kind;
+    uint32_t rows;    // a result of the nest
+    uint32_t other;   // an operand
+    uint32_t result;  // a result of the function
+  };
+  std::vector<Trailing> trailing = {};
+  ColumnNeeds needs = {};  // empty without trailing products
   std::shared_ptr<const FusedKernel> compiled = {};
+  // Results of the nest that are results of the function, the first ones; the others are rows that
+  // only trailing products read.
+  uint32_t result_count = 0;
   // Results that may overwrite an operand: each element is written after its last read.
   struct Overwrite {
     uint32_t result, operand;

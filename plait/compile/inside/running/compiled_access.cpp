@@ -9,7 +9,9 @@ const Plan& CompiledAccess::plan(const Compiled& compiled) { return compiled.loa
 
 std::vector<Tensor> CompiledAccess::run(const Compiled& compiled, std::span<const Tensor> arguments,
                                         const ExecutionOptions& options) {
-  return run_donated(compiled, {arguments.begin(), arguments.end()}, options);
+  std::vector<ir::Value> values = values_of({arguments.begin(), arguments.end()});
+  ExecutionResults given = run_values(compiled, std::move(values), {}, options);
+  return tensors_of(plan(compiled).program, std::move(given.values));
 }
 
 std::vector<Tensor> CompiledAccess::run_donated(const Compiled& compiled,

@@ -11,9 +11,11 @@ namespace plait::compile {
 
 struct CompiledAccess {
   static const Plan& plan(const Compiled& compiled);
+  // Arguments are checked against the parameter types.
   static std::vector<Tensor> run(const Compiled& compiled, std::span<const Tensor> arguments,
                                  const ExecutionOptions& options);
-  // Donated arguments may be overwritten; an argument that is not read may be an empty tensor.
+  // Without checks. Donated arguments may be overwritten; an argument that is not read may be an
+  // empty tensor.
   static std::vector<Tensor> run_donated(const Compiled& compiled, std::vector<Tensor> arguments,
                                          const ExecutionOptions& options);
   // Takes values of any kind, checked against the parameter types. `known` are sizes of the program

@@ -1,11 +1,11 @@
 // Fused functions on the CPU: LLVM compiles their nests, and the thread team runs them.
-#include <optional>
 #include <utility>
 
 #include "plait/compile/inside/plans/planned_kernel.h"
 #include "plait/compile/inside/targets/target.h"
 #include "plait/cpu/inside/codegen/nest_compiler.h"
 #include "plait/cpu/inside/fused/product_epilogue.h"
+#include "plait/cpu/inside/fused/row_chain.h"
 #include "plait/cpu/inside/fused/run_nest.h"
 
 namespace plait::cpu {
@@ -18,23 +18,24 @@ using compile::PlannedKernel;
 class CpuKernel final : public FusedKernel {
  public:
   CpuKernel(const PlannedKernel& planned, const CompiledNest& compiled)
-      : nest_(planned.nest, compiled), parameters_(planned.parameters), product_(planned.product) {}
+      : nest_(planned.nest, compiled), chain_(planned) {}
 
   void run(const compile::KernelSizes& sizes, std::span<const Array> operands,
            std::span<Array> results) const override {
+    if (!chain_.trailing.empty()) return run_row_chain(nest_, chain_, sizes, operands, results);
     std::vector<const void*> read;
-    read.reserve(parameters_.size());
-    for (const uint32_t parameter : parameters_) {
+    read.reserve(chain_.parameters.size());
+    for (const uint32_t parameter : chain_.parameters) {
       read.push_back(parameter < operands.size() ? operands[parameter].data() : nullptr);
     }
     NestCall call(nest_, sizes, std::move(read), results);
-    product_ ? run_with_product(call, *product_, operands) : run_nest(call);
+    if (chain_.products.empty()) return run_nest(call);
+    run_with_product(call, chain_.products[0], operands);
   }
 
  private:
   const FusedNest nest_;
-  const std::vector<uint32_t> parameters_;
-  const std::optional<PlannedKernel::Product> product_;
+  const RowChain chain_;
 };
 
 class CpuTarget final : public compile::Target {

@@ -16,7 +16,8 @@ struct ProductShape {
   // One stride of each operand is 1; the other one is at least the extent of that dimension.
   int64_t a_row, a_step;
   int64_t b_step, b_column;
-  int64_t out_row;  // the columns of out are contiguous
+  int64_t out_row;           // the columns of out are contiguous
+  bool accumulates = false;  // adds to out, whose dtype is f32
 
   friend bool operator==(const ProductShape&, const ProductShape&) = default;
 };

@@ -26,7 +26,7 @@ size_t hash_of_words(std::initializer_list<int64_t> words) {
 struct ShapeHash {
   size_t operator()(const ProductShape& s) const {
     return hash_of_words({static_cast<int64_t>(s.dtype), s.rows, s.columns, s.steps, s.a_row,
-                          s.a_step, s.b_step, s.b_column, s.out_row});
+                          s.a_step, s.b_step, s.b_column, s.out_row, s.accumulates});
   }
   size_t operator()(const PackedShape& s) const {
     return hash_of_words({static_cast<int64_t>(s.dtype), static_cast<int64_t>(s.b_dtype), s.rows,
@@ -41,9 +41,14 @@ memory::desc matrix(DType dtype, int64_t rows, int64_t columns, int64_t row_stri
 }
 
 dnnl::matmul::primitive_desc described(const memory::desc& a, const memory::desc& b,
-                                       const memory::desc& out) {
+                                       const memory::desc& out, bool accumulates = false) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (accumulates) {
+    dnnl::post_ops sum;
+    sum.append_sum();
+    attributes.set_post_ops(sum);
+  }
   return {{a, b, out}, attributes, onednn_engine()};
 }
 
@@ -75,9 +80,10 @@ class OnednnProduct : public LibraryProduct {
 };
 
 std::shared_ptr<OnednnPrimitive> make_product(const ProductShape& s) {
+  const DType out = s.accumulates ? DType::f32 : s.dtype;
   return product_of(described(matrix(s.dtype, s.rows, s.steps, s.a_row, s.a_step),
                               matrix(s.dtype, s.steps, s.columns, s.b_step, s.b_column),
-                              matrix(s.dtype, s.rows, s.columns, s.out_row, 1)));
+                              matrix(out, s.rows, s.columns, s.out_row, 1), s.accumulates));
 }
 
 class PackedOnednnProduct : public PackedLibraryProduct {

@@ -6,6 +6,7 @@
 #include "plait/cpu/cpu_level.h"
 #include "plait/cpu/inside/products/product_kernels.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
+#include "plait/cpu/inside/repeated_products/paired_kernels.h"
 
 namespace plait {
 namespace {
@@ -19,12 +20,18 @@ CpuLevel best_level() {
   return CpuLevel::sse4;
 }
 
+// Compilers name these bits of registers a and d differently.
+constexpr unsigned kVectorsOfBf16 = 1U << 5, kTilesOfBf16 = 1U << 22;
+
+bool has_vectors_of_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kVectorsOfBf16) != 0;
+}
+
 // Linux enables tile registers for a process only on request.
 bool has_tile_units() {
-  // Compilers name these bits of registers a and d differently.
-  constexpr unsigned kVectorsOfBf16 = 1U << 5, kTilesOfBf16 = 1U << 22;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kVectorsOfBf16) == 0) return false;
+  if (!has_vectors_of_bf16()) return false;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTilesOfBf16) == 0) return false;
   constexpr int kAskForState = 0x1023, kTiles = 18;
   return syscall(SYS_arch_prctl, kAskForState, kTiles) == 0;
@@ -43,6 +50,11 @@ const ProductKernels& product_kernels() {
 const TileKernels* tile_kernels() {
   static const bool are_there = best_level() == CpuLevel::avx512 && has_tile_units();
   return are_there && setting::kCpu.get() == CpuLevel::best ? &kTileKernels : nullptr;
+}
+
+const PairedKernels* paired_kernels() {
+  static const bool are_there = best_level() == CpuLevel::avx512 && has_vectors_of_bf16();
+  return are_there && setting::kCpu.get() == CpuLevel::best ? &kPairedKernels : nullptr;
 }
 
 }  // namespace plait

@@ -119,19 +119,6 @@ class SingleRows final : public CpuRowProduct {
   std::array<std::shared_ptr<LibraryProduct>, 2> prepared_;  // for a block, and for the last block
 };
 
-// The right-hand side of a product in bf16, which may be in f32.
-Array rounded(const Array& b, DType dtype) {
-  if (b.dtype() == dtype) return b;
-  const Array dense = b.contiguous();
-  Array result = Array::empty(dtype, b.sizes());
-  const float* const from = dense.elements<float>().data();
-  BFloat16* const to = result.writable_elements<BFloat16>().data();
-  parallel_for(b.element_count(), kRoundedGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = narrowed_to_bf16(from[i]);
-  });
-  return result;
-}
-
 // Null if b is not packed.
 std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
   if (products.count != 1) return nullptr;
@@ -144,6 +131,18 @@ std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
 }
 
 }  // namespace
+
+Array rounded(const Array& b, DType dtype) {
+  if (b.dtype() == dtype) return b;
+  const Array dense = b.contiguous();
+  Array result = Array::empty(dtype, b.sizes());
+  const float* const from = dense.elements<float>().data();
+  BFloat16* const to = result.writable_elements<BFloat16>().data();
+  parallel_for(b.element_count(), kRoundedGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = narrowed_to_bf16(from[i]);
+  });
+  return result;
+}
 
 std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b) {
   const Layout out = Layout::contiguous(sizes_of_product(a.layout(), b.layout()));

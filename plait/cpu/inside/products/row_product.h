@@ -27,6 +27,8 @@ class RowProduct {
 // b is rounded to a's dtype. Returns null if the whole product is faster: if it is small, or has
 // fewer blocks than there are threads.
 std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b);
+// The right-hand side of a product in bf16, which may be in f32.
+Array rounded(const Array& b, DType dtype);
 // Writes into `place` unless it is empty.
 Array whole_product(const Array& a, const Array& b, Array place = {});
 
