@@ -10,6 +10,7 @@
 #include "plait/compile/inside/targets/target.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/neural/attention.h"
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
@@ -273,6 +274,7 @@ TEST(RowChains, AMaskLimitsProducts) {
   const Tensors x = operands_of(heads(1, 3, 160, 160, 16));
   for (const PlannedKernel& kernel : chains_of(Compiled(backward_program(x, causal)))) {
     EXPECT_TRUE(kernel.needs.mask);
+    EXPECT_TRUE(kernel.needs.maximum) << kernel.nest.text();
     EXPECT_EQ(kernel.needs.products[0].by, NeededColumns::By::mask);
     if (kernel.products.size() < 2) continue;
     EXPECT_EQ(kernel.needs.products[1].by, NeededColumns::By::factor);
@@ -288,6 +290,46 @@ TEST(RowChains, AMaskLimitsProducts) {
     EXPECT_FALSE(kernel.needs.mask);
   }
   expect_both(x, leaking);
+}
+
+// Numbers in the place of excluded scores that are not far below the others count.
+TEST(RowChains, ExcludedScoresThatCount) {
+  const Tensors x = operands_of(heads(1, 3, 160, 160, 16));
+  for (const double masked : {0., 3., -5., -790., -1e3, 1e9}) {
+    const auto changed = [&](const Tensor& scores) { return with_causal(scores, masked); };
+    expect_both(x, changed);
+    // All scores are as low as the excluded ones.
+    expect_both(x, [&](const Tensor& scores) { return with_causal(scores + masked, masked); });
+  }
+  // The weights are used besides: all columns are computed.
+  const auto f = [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const Tensor weights = softmax(causal(matmul(q, matrix_transpose(k))), -1);
+    return std::vector<Tensor>{matmul(weights, v), weights};
+  };
+  const ir::Program program = trace(f)(x[0], x[1], x[2]).program;
+  for (const PlannedKernel& kernel : chains_of(Compiled(program))) {
+    EXPECT_FALSE(kernel.needs.maximum);
+  }
+  expect_chain(program, x, 1e-5);
+}
+
+TEST(RowChains, SoftmaxOfNothing) {
+  const auto attend = [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return scaled_dot_product_attention(q, k, v, {.is_causal = true});
+  };
+  const auto loss = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return sum(square(attend(q, k, v)));
+  };
+  const auto grads = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const auto [dq, dk, dv] = grad<0, 1, 2>(loss)(q, k, v);
+    return std::vector<Tensor>{dq, dk, dv};
+  };
+  const Tensors x = operands_of(heads(1, 3, 200, 200, 16));
+  const ir::Program program = trace(grads)(x[0], x[1], x[2]).program;
+  for (const PlannedKernel& kernel : chains_of(Compiled(program))) {
+    EXPECT_TRUE(kernel.needs.maximum) << kernel.nest.text();
+  }
+  expect_chain(program, x, 3e-5);
 }
 
 // 0 times infinity is NaN: values of masked keys count where they are not finite.

@@ -575,6 +575,7 @@ const ir::Primitive& minimum_primitive() { return elementwise_binary_ops().minim
 const ir::Primitive& bitwise_and_primitive() { return elementwise_binary_ops().bitwise_and; }
 const ir::Primitive& bitwise_or_primitive() { return elementwise_binary_ops().bitwise_or; }
 const ir::Primitive& bitwise_xor_primitive() { return elementwise_binary_ops().bitwise_xor; }
+const ir::Primitive& equal_primitive() { return elementwise_binary_ops().equal; }
 const ir::Primitive& select_primitive() { return elementwise_binary_ops().select; }
 
 void register_binary_ops() { elementwise_binary_ops(); }

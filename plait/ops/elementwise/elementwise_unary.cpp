@@ -624,6 +624,7 @@ Tensor logical_not(const Operand& x) {
   return apply(elementwise_unary_ops().logical_not, {astype(tensor_from(x), DType::boolean)});
 }
 
+const ir::Primitive& exp_primitive() { return elementwise_unary_ops().exp; }
 const ir::Primitive& negative_primitive() { return elementwise_unary_ops().negative; }
 const ir::Primitive& stop_gradient_primitive() { return elementwise_unary_ops().stop_gradient; }
 

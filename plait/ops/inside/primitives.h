@@ -9,6 +9,7 @@
 namespace plait {
 
 // ---- Elementwise.
+const ir::Primitive& exp_primitive();
 const ir::Primitive& negative_primitive();
 const ir::Primitive& add_primitive();
 const ir::Primitive& subtract_primitive();
@@ -19,6 +20,7 @@ const ir::Primitive& minimum_primitive();
 const ir::Primitive& bitwise_and_primitive();
 const ir::Primitive& bitwise_or_primitive();
 const ir::Primitive& bitwise_xor_primitive();
+const ir::Primitive& equal_primitive();
 const ir::Primitive& select_primitive();
 
 // ---- Arrays.

@@ -41,7 +41,7 @@ class Writer {
     for (size_t i = 0; i < nest_.outer.size(); ++i) {
       write(" {}{}", i == nest_.grouped ? "| " : "", text_of(nest_.outer[i]));
     }
-    write(" x {}\n", text_of(nest_.columns));
+    write(" x {}{}\n", text_of(nest_.columns), nest_.takes_column_range ? ", or some columns" : "");
     for (size_t i = 0; i < nest_.parameters.size(); ++i) {
       write("parameter {}: {}\n", i, name_of(nest_.parameters[i]));
     }

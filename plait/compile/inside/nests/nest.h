@@ -71,6 +71,8 @@ struct Nest {
   std::vector<Dim> outer;
   uint32_t grouped = 0;
   Dim columns = 1;
+  // A call may compute a range of the columns, also with reductions along them.
+  bool takes_column_range = false;
   std::vector<NestValue> values;
   std::vector<NestResult> results;
 

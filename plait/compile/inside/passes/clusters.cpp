@@ -27,8 +27,12 @@ class Clustering {
     for (const Instruction instruction : function_.instructions()) {
       if (is_computed_by(target_, roles_, instruction)) place(instruction);
     }
-    for (uint32_t i = 0; i < graph_.groups().size(); ++i) take_product(i);
+    const auto take_products = [&](bool leaves_rows) {
+      for (uint32_t i = 0; i < graph_.groups().size(); ++i) take_product(i, leaves_rows);
+    };
+    take_products(true);
     chain_products(graph_);
+    take_products(false);
     std::vector<Cluster> clusters;
     for (const auto& group : graph_.groups()) {
       if (group.members.size() < 2) continue;
@@ -99,16 +103,18 @@ class Clustering {
 
   // ---- Products that a group can be fused with, as an epilogue.
 
-  void take_product(uint32_t number) {
+  // With `leaves_rows` not those that may follow the rows of another group.
+  void take_product(uint32_t number, bool leaves_rows) {
     const Members& members = graph_.group(number).members;
-    if (members.empty()) return;
+    if (members.empty() || graph_.group(number).product) return;
     const std::vector<ValueId> results = graph_.results_of(members);
     const auto region = nest_of(Region{roles_, members, results});
     for (const ValueId parameter : region->parameters) {
       const auto product = function_.definition(parameter);
       if (!product || roles_.of(*product) != Role::product) continue;
       if (is_used_late(*product) != is_late(members.front())) continue;
-      if (graph_.group_of(product->index()) != kNone || follows_rows(graph_, *product)) continue;
+      if (graph_.group_of(product->index()) != kNone) continue;
+      if (leaves_rows && follows_rows(graph_, *product)) continue;
       if (!can_fuse_product(*region, members, *product)) continue;
       Members both(members);
       both.insert(std::ranges::lower_bound(both, product->index()), product->index());

@@ -121,7 +121,8 @@ class Chaining {
     if (!reader) return false;
     std::vector<Follower> others(sides.late);
     if (const auto more = followers_.find(*reader); more != followers_.end()) {
-      others.insert(others.end(), more->second.begin(), more->second.end());
+      const std::vector<Follower> early = sides_of(more->second).early;
+      others.insert(others.end(), early.begin(), early.end());
     }
     const Members own_members = with(graph_.group(number).members, sides.early);
     const Members other_members = with(graph_.group(*reader).members, others);
@@ -156,7 +157,8 @@ class Chaining {
       for (const uint32_t user : graph_.users(rows)) {
         const uint32_t group = graph_.group_of(user);
         if (group == kNone || group == number) continue;
-        if (!graph_.group(group).product || (reader && *reader != group)) return std::nullopt;
+        if (!graph_.group(group).product || is_extended_.contains(group)) return std::nullopt;
+        if (reader && *reader != group) return std::nullopt;
         reader = group;
       }
     }
@@ -200,6 +202,7 @@ class Chaining {
   void extend(uint32_t number, std::vector<Follower> followers) {
     while (!followers.empty() && !can_chain(number, {}, followers)) followers.pop_back();
     if (followers.empty()) return;
+    is_extended_.insert(number);
     graph_.set_members(number, with(graph_.group(number).members, followers));
   }
 

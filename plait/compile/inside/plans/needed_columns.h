@@ -26,9 +26,21 @@ struct ColumnMask {
   Affine place = {};
 };
 
+// Where the mask is false, all rows are 0, and columns add nothing to reductions, if the maximum of
+// each row exceeds `masked` by kVanishing.
+struct RowMaximum {
+  uint32_t result = 0;  // of the nest, a number for each row
+  double masked = 0;    // stands for an excluded column
+};
+
+// exp is 0 of numbers below -kVanishing, in f32 and f64.
+inline constexpr double kVanishing = 800;
+
 struct ColumnNeeds {
   std::vector<NeededColumns> products;
   std::optional<ColumnMask> mask = {};  // empty unless a product is selected by it
+  // Set if the loops need not compute other columns either.
+  std::optional<RowMaximum> maximum = {};
 };
 
 // For products that are these parameters of the nest. `rows` are the results that could be factors.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plait/compile/inside/plans/masked_columns.h"
+
 namespace plait::compile {
 namespace {
 
@@ -62,12 +64,13 @@ PlannedKernel::Product planned_product(const ir::Function& function, const Regio
           .dtype = product.result_types()[0].dtype()};
 }
 
-ColumnNeeds needs_of(const PlannedKernel& kernel) {
+void find_needs(PlannedKernel& kernel) {
   std::vector<uint32_t> products, rows;
   for (const PlannedKernel::Product& product : kernel.products)
     products.push_back(product.parameter);
   for (const PlannedKernel::Trailing& trailing : kernel.trailing) rows.push_back(trailing.rows);
-  return column_needs(kernel.nest, products, rows);
+  kernel.needs = column_needs(kernel.nest, products, rows);
+  find_maximum(kernel.nest, kernel.needs, products, kernel.result_count);
 }
 
 }  // namespace
@@ -87,7 +90,7 @@ PlannedKernel planned_kernel(std::shared_ptr<const ir::Function> function) {
   }
   kernel.result_count = region.own_results;
   kernel.nest = std::move(loops.nest);
-  if (!kernel.trailing.empty()) kernel.needs = needs_of(kernel);
+  if (!kernel.trailing.empty()) find_needs(kernel);
   kernel.overwrites = overwrites_of(kernel);
   kernel.sizes = kernel.nest.sizes();
   return kernel;

@@ -37,7 +37,7 @@ struct PlannedKernel {
   ColumnNeeds needs = {};  // empty without trailing products
   std::shared_ptr<const FusedKernel> compiled = {};
   // Results of the nest that are results of the function, the first ones; the others are rows that
-  // only trailing products read.
+  // only trailing products read, and then the maximum of each row, if `needs` has it.
   uint32_t result_count = 0;
   // Results that may overwrite an operand: each element is written after its last read.
   struct Overwrite {

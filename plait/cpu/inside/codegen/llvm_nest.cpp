@@ -85,7 +85,7 @@ void NestCode::read_arguments() {
   for (size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(sizes[i], numbers[i]);
   first_row_ = argument(offsetof(NestArguments, first_row), word);
   end_row_ = argument(offsetof(NestArguments, end_row), word);
-  if (nest_.may_cut_columns()) {
+  if (nest_.may_cut_columns() || nest_.takes_column_range) {
     first_column_ = argument(offsetof(NestArguments, first_column), word);
     end_column_ = argument(offsetof(NestArguments, end_column), word);
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -211,6 +212,14 @@ void MaskRows::find_ranges(const RowBlocks& blocks) {
       if (is_new) place->second = blocks.rounded(columns_of(first, rows));
     }
   }
+}
+
+bool are_above(const std::byte* numbers, DType dtype, int64_t count, double bound) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double number = load_element(dtype, numbers + i * size_of(dtype)).number.real();
+    if (!std::isfinite(number) || !(number > bound)) return false;
+  }
+  return true;
 }
 
 bool are_zero_outside(const ColumnRange& range, DType dtype, const Matrix& rows) {

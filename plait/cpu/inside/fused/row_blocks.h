@@ -96,4 +96,7 @@ class MaskRows {
 // True if the elements of all rows outside of the range are 0.
 bool are_zero_outside(const ColumnRange& range, DType dtype, const Matrix& rows);
 
+// True if all numbers are finite, and greater than the bound.
+bool are_above(const std::byte* numbers, DType dtype, int64_t count, double bound);
+
 }  // namespace plait::cpu

@@ -62,6 +62,11 @@ class ChainRun {
  private:
   friend class PartRun;
 
+  // The number of results that are rows; there may be one more.
+  uint32_t row_results() const {
+    const auto count = static_cast<uint32_t>(nest_.results.size());
+    return chain_.needs.maximum ? count - 1 : count;
+  }
   DType dtype_of(uint32_t nest_result) const { return nest_.results[nest_result].dtype; }
   RowNeeds needs() const;
   NestCall nest_call(std::span<Array> results) const;
@@ -93,8 +98,12 @@ class PartRun {
     for (const Trailing& product : chain.trailing_) {
       trailing_.push_back(repeated_product(product.dtype()));
     }
-    for (uint32_t r = chain.chain_.result_count; r < written_.size(); ++r) {
+    for (uint32_t r = chain.chain_.result_count; r < chain.row_results(); ++r) {
       result_rows_.push_back(block_of(chain.dtype_of(r)));
+    }
+    if (chain.row_results() < written_.size()) {
+      memory_.push_back(Buffer::allocate_work(blocks_.size * size_of(maximum_dtype())));
+      maxima_ = memory_.back().data();
     }
   }
 
@@ -108,7 +117,8 @@ class PartRun {
     for (int64_t block = count * part / parts; block < count * (part + 1) / parts; ++block) {
       place(block);
       const ColumnRange range = needed_columns();
-      if (!compute_rows(range)) compute_rows(blocks_.all_columns());
+      are_only_in_range_ = compute_range(range);
+      if (!are_only_in_range_ && !compute_rows(range)) compute_rows(blocks_.all_columns());
       for (size_t i = 0; i < chain_.trailing_.size(); ++i) run_trailing(i, range);
     }
   }
@@ -145,7 +155,12 @@ class PartRun {
       written_[r] =
           moved(static_cast<void*>(result_rows_[i]), before * size_of(chain_.dtype_of(r)));
     }
+    if (maxima_ != nullptr) {
+      written_.back() = moved(static_cast<void*>(maxima_), -first_row() * size_of(maximum_dtype()));
+    }
   }
+
+  DType maximum_dtype() const { return chain_.dtype_of(chain_.row_results()); }
 
   int64_t first_row() const { return matrix_ * blocks_.rows + first_; }
 
@@ -183,6 +198,23 @@ class PartRun {
   }
 
   // ---- Products, and the nest.
+
+  // Computes the range alone: other columns are 0, and add nothing. False if that is not so.
+  bool compute_range(const ColumnRange& range) {
+    const auto& maximum = chain_.chain_.needs.maximum;
+    if (!maximum || range == blocks_.all_columns() || range.count() == 0) return false;
+    for (size_t i = 0; i < leading_rows_.size(); ++i) {
+      const auto by = chain_.leading_[i].needed.by;
+      if (by == NeededColumns::By::none) return false;
+      if (by == NeededColumns::By::factor && !is_tame_[i]) return false;
+    }
+    for (size_t i = leading_rows_.size(); i < is_tame_.size(); ++i) {
+      if (!is_tame_[i]) return false;
+    }
+    for (size_t i = 0; i < leading_rows_.size(); ++i) run_leading(i, range);
+    runner_.run(read_, written_, {first_row(), first_row() + rows_, range.first, range.end});
+    return are_above(maxima_, maximum_dtype(), rows_, maximum->masked + compile::kVanishing);
+  }
 
   // Products are computed in the range only where the loops need no other columns. False if a
   // factor turns out not to be 0 there.
@@ -228,7 +260,10 @@ class PartRun {
     const Trailing& product = chain_.trailing_[i];
     const ColumnRange all = blocks_.all_columns();
     const bool is_tame = range == all || is_tame_[chain_.leading_.size() + i];
-    if (range != all && !(is_tame && are_zero_outside(range, product.rows))) range = all;
+    if (range != all && !are_only_in_range_ &&
+        !(is_tame && are_zero_outside(range, product.rows))) {
+      range = all;
+    }
     if (range.count() == 0 && product.is_sum()) return;
     const int64_t size = size_of(product.dtype()), sum_size = size_of(sum_dtype(product.dtype()));
     const Matrix rows = rows_of(product.rows).block(0, range.first, rows_, range.count(), size);
@@ -267,6 +302,8 @@ class PartRun {
   std::vector<std::optional<std::pair<ColumnRange, bool>>> are_zero_;  // by result
   std::vector<bool> is_tame_;  // by product, the leading ones first
   std::vector<std::byte*> sums_;
+  std::byte* maxima_ = nullptr;     // of the rows of a block
+  bool are_only_in_range_ = false;  // of this block, no other columns were computed
   int64_t matrix_ = 0;
   int64_t first_ = 0, rows_ = 0;  // the block within the matrix
 };
@@ -276,7 +313,7 @@ RowNeeds ChainRun::needs() const {
   for (const PlannedKernel::Product& product : chain_.products) {
     needs.row_bytes += size_of(product.dtype);
   }
-  for (uint32_t r = 0; r < nest_.results.size(); ++r) needs.row_bytes += size_of(dtype_of(r));
+  for (uint32_t r = 0; r < row_results(); ++r) needs.row_bytes += size_of(dtype_of(r));
   for (const PlannedKernel::Trailing& product : chain_.trailing) {
     const Array& result = results_[product.result];
     if (product.kind == Kind::rows) continue;
@@ -361,8 +398,12 @@ void ChainRun::run_separately() {
   const PlannedKernel::Product& first = chain_.products[0];
   const Sizes sizes = sizes_of_product(operands_[first.a].layout(), operands_[first.b].layout());
   std::vector<Array> all(results_.begin(), results_.begin() + chain_.result_count);
-  for (uint32_t r = chain_.result_count; r < nest_.results.size(); ++r) {
+  for (uint32_t r = chain_.result_count; r < row_results(); ++r) {
     all.push_back(Array::empty(dtype_of(r), sizes));
+  }
+  if (row_results() < nest_.results.size()) {
+    const Sizes rows(std::span(sizes.data(), sizes.size() - 1));
+    all.push_back(Array::empty(dtype_of(row_results()), rows));
   }
   NestCall call = nest_call(all);
   std::vector<Array> products;
