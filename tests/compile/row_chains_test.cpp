@@ -154,6 +154,32 @@ TEST(RowChains, WeightsThatOthersReadAreStored) {
   expect_chain(program, x, 1e-5);
 }
 
+// What is stored anyway is not computed again.
+TEST(RowChains, StoredWeightsAreReadInTheBackwardPass) {
+  const Tensors x = operands_of(heads(1, 4, 160, 160, 16));
+  const auto f = [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    Tensors all = attention_grads(q, k, v, causal);
+    all.push_back(softmax(causal(matmul(q, matrix_transpose(k))), -1));
+    return all;
+  };
+  const ir::Program program = trace(f)(x[0], x[1], x[2]).program;
+  for (const PlannedKernel& kernel : chains_of(Compiled(program))) {
+    EXPECT_EQ(kernel.products.size(), 1u) << kernel.nest.text();
+  }
+  expect_chain(program, x, 3e-5);
+}
+
+TEST(RowChains, RowsTimesThemselves) {
+  const Tensors x = operands_of(heads(1, 4, 160, 160, 16));
+  const auto f = [](const Tensor& q, const Tensor& k) {
+    const Tensor weights = softmax(matmul(q, matrix_transpose(k)), -1);
+    return matmul(weights, matrix_transpose(weights));
+  };
+  const ir::Program program = trace(f)(x[0], x[1]).program;
+  EXPECT_TRUE(chains_of(Compiled(program)).empty());
+  expect_as_evaluated(program, {x[0], x[1]}, 1e-5);
+}
+
 TEST(RowChains, OfAnySizeAndType) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Sizes3& sizes :
@@ -267,6 +293,27 @@ TEST(RowChains, MasksOfAnyForm) {
     return where(sees, scores, -1e9);
   };
   expect_both(x, blind);
+  // Later queries see fewer keys.
+  const auto shrinking = [](const Tensor& scores) {
+    const Tensor last = 200 - expand_dims(iota(scores.shape(-2)), 1);
+    return where(less_equal(iota(scores.shape(-1)), last), scores, -1e9);
+  };
+  expect_both(x, shrinking);
+}
+
+// Each sample has its own mask, for all heads.
+TEST(RowChains, MasksThatAreGiven) {
+  const auto attend = [](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+    return matmul(softmax(where(mask, matmul(q, matrix_transpose(k)), -1e9), -1), v);
+  };
+  Tensors x = operands_of(heads(2, 3, 160, 160, 16));
+  const Tensor lengths = reshape(iota(2) * -90 + 150, {2, 1, 1, 1});
+  x.push_back(less(broadcast_to(iota(160), {2, 1, 160, 160}), lengths));
+  const ir::Program program = trace(attend)(x[0], x[1], x[2], x[3]).program;
+  for (const PlannedKernel& kernel : chains_of(Compiled(program))) {
+    EXPECT_TRUE(kernel.needs.mask) << kernel.nest.text();
+  }
+  expect_chain(program, x, 1e-5);
 }
 
 TEST(RowChains, AMaskLimitsProducts) {
@@ -313,6 +360,18 @@ TEST(RowChains, ExcludedScoresThatCount) {
   expect_chain(program, x, 1e-5);
 }
 
+// Sums along the rows of other numbers are over all columns.
+TEST(RowChains, SumsOverAllColumns) {
+  const auto attend = [](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& more) {
+    const Tensor weights = softmax(causal(matmul(q, matrix_transpose(k))), -1);
+    return matmul(weights * sum(more, {-1}, true), v);
+  };
+  Tensors x = operands_of(heads(1, 3, 160, 160, 16));
+  x.push_back(numbers({1, 3, 160, 160}, 4));
+  const ir::Program program = trace(attend)(x[0], x[1], x[2], x[3]).program;
+  expect_chain(program, x, 3e-5);
+}
+
 TEST(RowChains, SoftmaxOfNothing) {
   const auto attend = [](const Tensor& q, const Tensor& k, const Tensor& v) {
     return scaled_dot_product_attention(q, k, v, {.is_causal = true});
@@ -330,6 +389,32 @@ TEST(RowChains, SoftmaxOfNothing) {
     EXPECT_TRUE(kernel.needs.maximum) << kernel.nest.text();
   }
   expect_chain(program, x, 3e-5);
+}
+
+// Columns that a result or a sum with a product needs are computed, although they are excluded.
+TEST(RowChains, ScoresThatAreReadBesides) {
+  const Tensors x = operands_of(heads(1, 3, 160, 160, 16));
+  const auto f = [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const Tensor scores = matmul(q, matrix_transpose(k)) * 0.25;
+    return std::vector<Tensor>{matmul(softmax(with_causal(scores, -1e9), -1), v), scores};
+  };
+  expect_chain(trace(f)(x[0], x[1], x[2]).program, x, 1e-5);
+  const auto loss = [](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const Tensor weights = softmax(causal(matmul(q, matrix_transpose(k))), -1);
+    const Tensor out = matmul(weights, v);
+    return sum(out * out) + sum(sum(weights * weights, {-1}) * 0.5);
+  };
+  const auto grads = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    const auto [dq, dk, dv] = grad<0, 1, 2>(loss)(q, k, v);
+    return std::vector<Tensor>{dq, dk, dv};
+  };
+  const ir::Program program = trace(grads)(x[0], x[1], x[2]).program;
+  expect_chain(program, x, 3e-5);
+  for (const PlannedKernel& kernel : chains_of(Compiled(program))) {
+    if (kernel.products.size() == 2) {
+      EXPECT_EQ(kernel.needs.products[1].by, NeededColumns::By::none) << kernel.nest.text();
+    }
+  }
 }
 
 // 0 times infinity is NaN: values of masked keys count where they are not finite.
