@@ -307,7 +307,7 @@ TEST(RowChains, MasksThatAreGiven) {
     return matmul(softmax(where(mask, matmul(q, matrix_transpose(k)), -1e9), -1), v);
   };
   Tensors x = operands_of(heads(2, 3, 160, 160, 16));
-  const Tensor lengths = reshape(iota(2) * -90 + 150, {2, 1, 1, 1});
+  const Tensor lengths = reshape(iota(2) * 90 + 60, {2, 1, 1, 1});
   x.push_back(less(broadcast_to(iota(160), {2, 1, 160, 160}), lengths));
   const ir::Program program = trace(attend)(x[0], x[1], x[2], x[3]).program;
   for (const PlannedKernel& kernel : chains_of(Compiled(program))) {
@@ -414,6 +414,35 @@ TEST(RowChains, ScoresThatAreReadBesides) {
     if (kernel.products.size() == 2) {
       EXPECT_EQ(kernel.needs.products[1].by, NeededColumns::By::none) << kernel.nest.text();
     }
+  }
+}
+
+// A kernel with two products, of which the loops read the second one as this operation does.
+ColumnNeeds needs_with(std::string_view operation) {
+  const ir::Program program = parsed(fmt::format(R"(
+    func @kernel(%q: f32[2, 160, 16], %k: f32[2, 16, 160], %o: f32[2, 160, 16], %v: f32[2, 16, 160], %mask: bool[2, 160, 160], %y: f32[2, 160, 16]) -> (f32[2, 160, 16], f32[2, 160, 16]) {{
+      %0 = matmul %q, %k
+      %none = literal {{value = f32[](-inf)}}
+      %1 = broadcast %none {{sizes = [2, 160, 160]}}
+      %2 = select %mask, %0, %1
+      %weights = exp %2
+      %product = matmul %o, %v
+      %slopes = {} %product, %weights
+      %3 = matmul %weights, %y
+      %4 = matmul %slopes, %y
+      return %3, %4
+    }})",
+                                                 operation));
+  return planned_kernel(program.functions()[0]).needs;
+}
+
+TEST(RowChains, OnlyFactorsOfAProductLimitIt) {
+  for (const std::string_view operation : {"multiply", "add", "maximum"}) {
+    const ColumnNeeds needs = needs_with(operation);
+    EXPECT_EQ(needs.products[0].by, NeededColumns::By::mask);
+    EXPECT_EQ(needs.products[1].by,
+              operation == "multiply" ? NeededColumns::By::factor : NeededColumns::By::none);
+    EXPECT_FALSE(needs.maximum);
   }
 }
 
