@@ -154,7 +154,7 @@ TEST(RowChains, WeightsThatOthersReadAreStored) {
   expect_chain(program, x, 1e-5);
 }
 
-// What is stored anyway is not computed again.
+// Weights that are stored anyway are not computed again.
 TEST(RowChains, StoredWeightsAreReadInTheBackwardPass) {
   const Tensors x = operands_of(heads(1, 4, 160, 160, 16));
   const auto f = [](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -339,7 +339,7 @@ TEST(RowChains, AMaskLimitsProducts) {
   expect_both(x, leaking);
 }
 
-// Numbers in the place of excluded scores that are not far below the others count.
+// Numbers that replace excluded scores count unless they are far below the others.
 TEST(RowChains, ExcludedScoresThatCount) {
   const Tensors x = operands_of(heads(1, 3, 160, 160, 16));
   for (const double masked : {0., 3., -5., -790., -1e3, 1e9}) {

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = NestValue::Kind;
 
-// What is known of a value at an excluded column, if the maximum is large enough.
+// Known of a value at an excluded column, if the maximum is large enough.
 enum class Known : uint8_t {
   nothing,
   number,   // the number that stands for an excluded column

@@ -1,4 +1,4 @@
-// Whether loops must compute the columns that a mask excludes: not for softmax, whose results are 0
+// Says if loops may leave out the columns that a mask excludes: for softmax, whose results are 0
 // there.
 #pragma once
 

@@ -29,7 +29,7 @@ struct ColumnMask {
 // Where the mask is false, all rows are 0, and columns add nothing to reductions, if the maximum of
 // each row exceeds `masked` by kVanishing.
 struct RowMaximum {
-  uint32_t result = 0;  // of the nest, a number for each row
+  uint32_t result = 0;  // a number for each row
   double masked = 0;    // stands for an excluded column
 };
 

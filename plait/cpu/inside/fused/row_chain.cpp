@@ -302,8 +302,8 @@ class PartRun {
   std::vector<std::optional<std::pair<ColumnRange, bool>>> are_zero_;  // by result
   std::vector<bool> is_tame_;  // by product, the leading ones first
   std::vector<std::byte*> sums_;
-  std::byte* maxima_ = nullptr;     // of the rows of a block
-  bool are_only_in_range_ = false;  // of this block, no other columns were computed
+  std::byte* maxima_ = nullptr;     // a number for each row of a block
+  bool are_only_in_range_ = false;  // no other columns of this block were computed
   int64_t matrix_ = 0;
   int64_t first_ = 0, rows_ = 0;  // the block within the matrix
 };
