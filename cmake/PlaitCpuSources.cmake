@@ -10,7 +10,7 @@ function(plait_choose_cpu_sources sources headers)
                                 COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma")
     # GCC 12 warns that its own intrinsics read uninitialised variables (GCC bug 105593).
     set_source_files_properties(plait/cpu/inside/repeated_products/paired_kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS
-      "-Wno-uninitialized;-Wno-maybe-uninitialized;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mfma")
+      "-Wno-uninitialized;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mfma")
     set_source_files_properties(plait/cpu/inside/products/tile_kernels_amx.cpp PROPERTIES COMPILE_OPTIONS
       "-Wno-uninitialized;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mamx-tile;-mamx-bf16")
   else()
