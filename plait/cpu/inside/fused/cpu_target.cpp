@@ -1,6 +1,4 @@
 // Fused functions on the CPU: LLVM compiles their nests, and the thread team runs them.
-#include <utility>
-
 #include "plait/compile/inside/plans/planned_kernel.h"
 #include "plait/compile/inside/targets/target.h"
 #include "plait/cpu/inside/codegen/nest_compiler.h"
@@ -23,12 +21,7 @@ class CpuKernel final : public FusedKernel {
   void run(const compile::KernelSizes& sizes, std::span<const Array> operands,
            std::span<Array> results) const override {
     if (!chain_.trailing.empty()) return run_row_chain(nest_, chain_, sizes, operands, results);
-    std::vector<const void*> read;
-    read.reserve(chain_.parameters.size());
-    for (const uint32_t parameter : chain_.parameters) {
-      read.push_back(parameter < operands.size() ? operands[parameter].data() : nullptr);
-    }
-    NestCall call(nest_, sizes, std::move(read), results);
+    NestCall call(nest_, sizes, addresses_of(chain_.parameters, operands), results);
     if (chain_.products.empty()) return run_nest(call);
     run_with_product(call, chain_.products[0], operands);
   }

@@ -21,6 +21,16 @@ NestCall::NestCall(const FusedNest& fused, const compile::KernelSizes& numbers,
   }
 }
 
+std::vector<const void*> addresses_of(std::span<const uint32_t> parameters,
+                                      std::span<const Array> operands) {
+  std::vector<const void*> addresses;
+  addresses.reserve(parameters.size());
+  for (const uint32_t parameter : parameters) {
+    addresses.push_back(parameter < operands.size() ? operands[parameter].data() : nullptr);
+  }
+  return addresses;
+}
+
 NestRunner::NestRunner(const NestCall& call) : call_(call), limit_(thread_count()) {
   const int64_t bytes = call.nest.code.scratch_for(call.columns());
   scratch_bytes_ = quotient_up(bytes, kScratchAlign) * kScratchAlign;

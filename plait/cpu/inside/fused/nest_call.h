@@ -31,6 +31,10 @@ struct NestCall {
   int64_t groups = 1, rows_in_group = 1;
 };
 
+// The addresses of a nest's parameters; null for those that are not operands, as products.
+std::vector<const void*> addresses_of(std::span<const uint32_t> parameters,
+                                      std::span<const Array> operands);
+
 struct NestRange {
   int64_t first_row, end_row;
   int64_t first_column, end_column;

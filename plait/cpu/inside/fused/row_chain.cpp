@@ -349,11 +349,7 @@ bool ChainRun::prepare() {
 }
 
 NestCall ChainRun::nest_call(std::span<Array> results) const {
-  std::vector<const void*> read;
-  for (const uint32_t parameter : chain_.parameters) {
-    read.push_back(parameter < operands_.size() ? operands_[parameter].data() : nullptr);
-  }
-  return NestCall(nest_, sizes_, std::move(read), results);
+  return NestCall(nest_, sizes_, addresses_of(chain_.parameters, operands_), results);
 }
 
 void ChainRun::run() {
