@@ -50,9 +50,9 @@ def pytest_runtest_makereport(item, call):
     report = yield
     noted = _found.setdefault(item.nodeid, {"test": name_of(item), "outcome": "passed", "why": "", "reaches": True})
     if call.when == "setup":
-        noted["made"] = values.made
+        noted["made"] = repr(values.made)
     if call.when == "call":
-        noted["reaches"] = values.made != noted.get("made", values.made)
+        noted["reaches"] = repr(values.made) != noted.get("made", repr(values.made))
     if noted["outcome"] == "failed":  # in an earlier phase of the test
         return report
     if report.skipped:

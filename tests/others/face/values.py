@@ -1,6 +1,7 @@
 """Plait's tensors with the interface of NumPy's arrays, for NumPy's tests."""
 
 import builtins
+import itertools
 
 import numpy as np
 import plait
@@ -9,7 +10,7 @@ from plait.inside.arrays.interop import numpy_dtype
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 BUFFER_KINDS = "biufc"
-made = 0  # number of Arrays so far: a test that creates none does not test Plait
+made = itertools.count()  # of Arrays: a test that creates none does not test Plait
 
 
 def not_here(reason):
@@ -129,8 +130,7 @@ class Array(plait.Module):
     __array_priority__ = 1000
 
     def __init__(self, tensor):
-        global made
-        made += 1
+        next(made)
         self.tensor = tensor
 
     dtype = property(lambda self: np.dtype(numpy_dtype(self.tensor.dtype)))

@@ -8,7 +8,7 @@ import plait
 from face.functions import FUNCTIONS
 from face.values import Array, faced, not_here, number, plait_dtype, tensor_of
 
-from .trees import Forms, structure, tensors, with_face
+from .trees import tensors, with_face
 
 
 def cond(pred, true_fun, false_fun, *operands, operand=None, linear=None):
@@ -17,12 +17,21 @@ def cond(pred, true_fun, false_fun, *operands, operand=None, linear=None):
     if operand is not None:
         operands = (operand,)
     leaves, form = tensors(list(operands))
-    forms = Forms()
     pred = tensor_of(pred)
     if pred.ndim:
         raise TypeError("Pred must be a scalar")
     pred = pred if pred.dtype == plait.boolean else pred != 0
-    return forms.tree(plait.cond(pred, forms.of(true_fun, form), forms.of(false_fun, form), leaves))
+    return faced_result(plait.cond(pred, with_structure(true_fun, form), with_structure(false_fun, form), leaves))
+
+
+def with_structure(function, form):
+    """The function on lists of tensors, whose result includes its structure: a constant, which must be equal in all branches."""
+    return lambda given: tensors(function(*with_face(form, given)))
+
+
+def faced_result(result):
+    given, form = result
+    return with_face(form, given)
 
 
 def switch(index, branches, *operands, operand=None):
@@ -31,43 +40,44 @@ def switch(index, branches, *operands, operand=None):
     if len(branches) == 0:
         raise ValueError("Empty branch sequence")
     leaves, form = tensors(list(operands))
-    forms = Forms()
     index = tensor_of(index)
     if index.ndim:
         raise TypeError("Branch index must be scalar")
     if index.dtype.kind != "integer":
         raise TypeError("Index type must be an integer")
     index = plait.clip(plait.astype(index, plait.i64), 0, len(branches) - 1)
-    return forms.tree(plait.switch(index, [forms.of(each, form) for each in branches], leaves))
+    return faced_result(plait.switch(index, [with_structure(each, form) for each in branches], leaves))
 
 
 def while_loop(cond_fun, body_fun, init_val):
-    leaves, form = tensors([init_val])
-    forms = Forms()
-    forms.note(form.node[2][0])
+    leaves, form = tensors(init_val)
 
     def test(given):
-        return tensor_of(cond_fun(*with_face(form, given)))
+        return tensor_of(cond_fun(with_face(form, given)))
 
-    return forms.tree(plait.while_loop(test, forms.of(body_fun, form), leaves))
+    return with_face(form, plait.while_loop(test, lambda given: carried(form, body_fun(with_face(form, given))), leaves))
+
+
+def carried(form, tree):
+    """The tensors of a carry, which keeps its structure."""
+    leaves, found = tensors(tree)
+    if found != form:
+        raise TypeError(f"the carry {form} becomes {found}")
+    return leaves
 
 
 def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
-    leaves, form = tensors([init_val])
-    forms = Forms()
-    forms.note(form.node[2][0])
+    leaves, form = tensors(init_val)
 
     def body(i, given):
-        result, found = tensors(body_fun(Array(i), *with_face(form, given)))
-        forms.note(found)
-        return result
+        return carried(form, body_fun(Array(i), with_face(form, given)))
 
     low, high = (number(each) if isinstance(each, Array) and not each.tensor.is_traced else each for each in (lower, upper))
     if isinstance(low, Array) or isinstance(high, Array):
         first, last = tensor_of(low), tensor_of(high)
         result = plait.while_loop(lambda c: c[0] < last, lambda c: [c[0] + 1, *body(c[0], c[1:])], [first, *leaves])
-        return forms.tree(result[1:])
-    return forms.tree(plait.for_loop(operator.index(low), operator.index(high), body, leaves))
+        return with_face(form, result[1:])
+    return with_face(form, plait.for_loop(operator.index(low), operator.index(high), body, leaves))
 
 
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpose=False):
@@ -77,26 +87,18 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpos
     slices, slice_form = tensors(xs)
     if builtins.any(x.ndim == 0 for x in slices):
         raise ValueError("scan got value with no leading axis to scan over")
-    out = Forms()
 
     def body(carry, each):
         result = f(with_face(carry_form, carry), with_face(slice_form, each))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError("scan body output must be a pair")
-        now, found = tensors(result[0])
-        if found != carry_form:
-            raise TypeError(f"scan: the carry {carry_form} becomes {found}")
-        beside, found = tensors(result[1])
-        out.note(found)
-        return now, beside
+        return carried(carry_form, result[0]), tensors(result[1])
 
     length = None if length is None else operator.index(number(length))
     if length is None and not slices:
         raise ValueError("scan got no values to scan over and `length` not provided.")
-    last, stacked = plait.scan(body, carry, slices, length=length, reverse=reverse, unroll=unroll_of(unroll, slices, length))
-    if out.form is None:
-        out.note(structure(f(init, None)[1]) if not slices else structure(None))
-    return with_face(carry_form, last), out.tree(stacked)
+    last, (stacked, out) = plait.scan(body, carry, slices, length=length, reverse=reverse, unroll=unroll_of(unroll, slices, length))
+    return with_face(carry_form, last), with_face(out, stacked)
 
 
 def unroll_of(unroll, slices, length):

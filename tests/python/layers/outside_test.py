@@ -143,6 +143,24 @@ class HeldLayers(unittest.TestCase):
             function(ROWS)
         self.expect_same(held, nn.BatchNorm1d(3))
 
+    def test_models_that_the_function_makes_and_that_stay_alive(self):
+        class Pair(pl.Module):
+            def __init__(self, first):
+                self.first = first
+                self.second = first * 2
+                self.me = [self]  # a cycle: alive until the garbage collector runs
+
+        kept = []
+
+        def own(row):
+            kept.append(Pair(row))
+            return Pair(row).second
+
+        np.testing.assert_allclose(pl.vmap(own)(ROWS[0]), 2 * np.asarray(ROWS[0]))
+        np.testing.assert_allclose(pl.vmap(lambda row: pl.map(lambda x: Pair(x).second, row))(ROWS[0]), 2 * np.asarray(ROWS[0]))
+        with self.assertRaisesRegex(pl.errors.ValueError, "after that trace has ended"):
+            kept[0].first + 1
+
     def test_a_layer_in_evaluation_is_free(self):
         layer = nn.BatchNorm1d(3).eval()
         for name, form in (FORMS | DERIVATIVES).items():

@@ -65,7 +65,10 @@ def note_change(module):
 
 
 def _invalid(attributes, earlier):
-    """The name of an attribute that was valid before, and now holds a tensor of a trace that has ended."""
+    """The name of an attribute that was valid before, and now holds a tensor of a trace that has ended. None for a Module that had no
+    attributes: the function made it."""
+    if not earlier:
+        return None
     for name, value in attributes.items():
         before = earlier.get(name)
         if value is not before and _has_ended(value) and not _has_ended(before):
