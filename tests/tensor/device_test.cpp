@@ -76,6 +76,10 @@ TEST_F(OnDevices, MemoryIsCountedByDeviceAndTag) {
   }
   EXPECT_EQ(memory_statistics(kSecond).live_bytes, 0);
   EXPECT_EQ(memory_statistics(kSecond).peak_bytes, 4000);
+  reset_peak_memory(kFirst);
+  EXPECT_EQ(memory_statistics(kSecond).peak_bytes, 4000);
+  reset_peak_memory(kSecond);
+  EXPECT_EQ(memory_statistics(kSecond).peak_bytes, 0);
 }
 
 TEST_F(OnDevices, OutOfMemoryNamesTheTagsThatHoldMost) {

@@ -66,6 +66,8 @@ TEST(Slice, IsCutOffAtTheEndsAsInPython) {
 TEST(Layout, ViewsMeanTheSameElements) {
   EXPECT_EQ(places_of(kMatrix), (Places{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(places_of(kMatrix.permuted(std::vector<int64_t>{1, 0})), (Places{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(kMatrix.transposed(), kMatrix.permuted(std::vector<int64_t>{1, 0}));
+  EXPECT_THROW(Layout::contiguous({3}).transposed(), ShapeError);
   EXPECT_EQ(places_of(kMatrix.sliced(-1, {.start = 1})), (Places{1, 2, 4, 5}));
   EXPECT_EQ(places_of(kMatrix.sliced(1, {.step = -2})), (Places{2, 0, 5, 3}));
   EXPECT_EQ(places_of(kMatrix.picked(0, -1)), (Places{3, 4, 5}));

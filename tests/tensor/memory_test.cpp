@@ -68,6 +68,20 @@ TEST(Memory, CountsByTag) {
   EXPECT_EQ(of_tag("activations").peak_bytes, 1280);
 }
 
+TEST(Memory, TheUsersTagStaysBesideTheLibrarys) {
+  const uint16_t index = DefaultMemoryTag::index_of("of the library");
+  {
+    const DefaultMemoryTag tag(index);
+    const Buffer untagged = Buffer::allocate(100);
+    EXPECT_EQ(of_tag("of the library").live_bytes, 100);
+  }
+  const MemoryTag users("of the user");
+  const DefaultMemoryTag tag(index);
+  const Buffer tagged = Buffer::allocate(200);
+  EXPECT_EQ(of_tag("of the library").live_bytes, 0);
+  EXPECT_EQ(of_tag("of the user").live_bytes, 200);
+}
+
 TEST(Memory, MoreThanThereIsIsAMemoryErrorBeforePagesAreTouched) {
   EXPECT_THROW(Buffer::allocate(int64_t{1} << 45), MemoryError);
   EXPECT_THROW(Buffer::allocate(std::numeric_limits<int64_t>::max()), MemoryError);

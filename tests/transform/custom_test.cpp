@@ -8,6 +8,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
@@ -350,6 +351,16 @@ TEST(Jacobian, OfAnArrayByAnArray) {
   EXPECT_EQ(value_of(of_matrix[{1, 1, 2}]), 2);
   EXPECT_EQ(value_of(of_matrix[{1, 0, 2}]), 0);
   EXPECT_THROW(jacfwd(f)(tensor({1, 2})), TypeError);
+
+  const Tensor z = astype(x, DType::c128) * std::complex<double>(1, 2);
+  const auto power = [](const Tensor& z) { return z * z; };
+  for (const Tensor& found :
+       {jacfwd(power, {.holomorphic = true})(z), jacrev(power, {.holomorphic = true})(z)}) {
+    EXPECT_EQ(found.text(), diag_embed(z * 2).text());
+  }
+  EXPECT_THROW(jacfwd(power)(z), TypeError);
+  EXPECT_THROW(jacrev(power)(z), TypeError);
+  EXPECT_THROW(jacrev(power, {.holomorphic = true})(x), TypeError);
 }
 
 TEST(Jacobian, SecondDerivatives) {

@@ -270,10 +270,7 @@ ImageSize expanded_size(const Matrix& matrix, ImageSize size) {
 Tensor turned(const Array& array, int quarters) {
   Layout layout = array.layout();
   if (quarters == 2) return Tensor(array.view(layout.reversed(-1).reversed(-2)));
-  std::vector<int64_t> axes(array.rank());
-  for (size_t axis = 0; axis < axes.size(); ++axis) axes[axis] = static_cast<int64_t>(axis);
-  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
-  layout = quarters == 1 ? layout.reversed(-1).permuted(axes) : layout.permuted(axes).reversed(-1);
+  layout = quarters == 1 ? layout.reversed(-1).transposed() : layout.transposed().reversed(-1);
   return Tensor(array.view(layout));
 }
 

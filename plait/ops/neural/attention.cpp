@@ -46,26 +46,46 @@ int64_t sharing(const Tensor& q, const Tensor& k, const Tensor& v) {
   return heads.number() / shared.number();
 }
 
-// Treats the heads that share keys as additional queries, and the inverse.
-Tensor with_heads(const Tensor& x, Dim heads, Dim length) {
+// [..., heads, queries, last] with other sizes for the heads and the queries.
+Shape with_heads(const Tensor& x, std::span<const Dim> sizes) {
   Shape shape(x.shape().dims().first(x.rank() - 3));
-  for (const Dim size : {heads, length, x.shape(-1)}) shape.append(size);
-  return reshape(x, shape);
+  for (const Dim size : sizes) shape.append(size);
+  shape.append(x.shape(-1));
+  return shape;
 }
 
-Tensor masked(Tensor scores, const AttentionOptions& options) {
+// Queries whose heads are in groups, each of which shares a head of keys: one more dimension, along
+// which keys are broadcast. A single query instead makes the heads of a group rows of one product.
+Tensor in_groups(const Tensor& queries, Dim shared_heads, int64_t group) {
+  const Dim length = queries.shape(-2);
+  const Dim sizes[] = {shared_heads, group, length};
+  const bool is_single = same(length, Dim(1));
+  return reshape(queries, with_heads(queries, std::span(sizes).first(is_single ? 2 : 3)));
+}
+
+// The shape of the scores as the user knows it: [..., heads, queries, keys].
+Shape without_groups(const Tensor& scores, const Tensor& q) {
+  const bool is_single = same(q.shape(-2), Dim(1));
+  Shape shape(scores.shape().dims().first(scores.rank() - (is_single ? 3 : 4)));
+  for (const Dim size : {q.shape(-3), q.shape(-2), scores.shape(-1)}) shape.append(size);
+  return shape;
+}
+
+// `shape`: of the scores as the user knows it; their own may have other dimensions.
+Tensor masked(Tensor scores, const Shape& shape, Dim queries, const AttentionOptions& options) {
   if (options.attn_mask) {
     if (!kOrdered.contains(options.attn_mask.dtype())) {
       throw TypeError("scaled_dot_product_attention: the mask is {}, expected bool or real numbers",
                       options.attn_mask.type().text())
           .at(Location::of_caller());
     }
-    const Tensor mask = broadcast_to_shape("mask", options.attn_mask, scores.shape());
+    const Tensor mask =
+        reshape(broadcast_to_shape("mask", options.attn_mask, shape), scores.shape());
     scores = is_boolean(mask.dtype()) ? where(mask, scores, kMasked)
                                       : scores + astype(mask, scores.dtype());
   }
   if (options.is_causal) {
-    const Tensor query = expand_dims(iota(scores.shape(-2)), 1);
+    const Tensor query = expand_dims(iota(queries), 1);
     scores = where(less_equal(iota(scores.shape(-1)), query), scores, kMasked);
   }
   return scores;
@@ -106,19 +126,24 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
                     name_of(dtype))
         .at(Location::of_caller());
   }
-  const int64_t shared = sharing(q, k, v);
+  const int64_t group = sharing(q, k, v);
   const auto brought = [&](const Tensor& x) { return astype(x, computed(dtype)); };
   const Tensor scale = options.scale ? Operand(*options.scale).as(computed(dtype))
                                      : rsqrt(Operand(q.shape(-1)).as(computed(dtype)));
-  Tensor queries = brought(q) * scale;
-  const Dim length = q.shape(-2);
-  if (shared > 1) queries = with_heads(queries, k.shape(-3), length * shared);
-  Tensor scores = matmul(queries, matrix_transpose(brought(k)));
-  if (shared > 1) scores = with_heads(scores, q.shape(-3), length);
-  Tensor weights = masked_softmax(masked(scores, options), -1);
-  if (shared > 1) weights = with_heads(weights, k.shape(-3), length * shared);
-  Tensor result = matmul(weights, brought(v));
-  if (shared > 1) result = with_heads(result, q.shape(-3), length);
+  Tensor queries = brought(q) * scale, keys = brought(k), values = brought(v);
+  if (group > 1) {
+    queries = in_groups(queries, k.shape(-3), group);
+    if (queries.rank() > q.rank()) keys = expand_dims(keys, -3), values = expand_dims(values, -3);
+  }
+  const Tensor scores = matmul(queries, matrix_transpose(keys));
+  const Shape shape = group > 1 ? without_groups(scores, q) : scores.shape();
+  const Tensor weights = masked_softmax(masked(scores, shape, q.shape(-2), options), -1);
+  Tensor result = matmul(weights, values);
+  if (group > 1) {
+    Shape given(shape.dims().first(shape.rank() - 1));
+    given.append(v.shape(-1));
+    result = reshape(result, given);
+  }
   return astype(result, dtype);
 }
 

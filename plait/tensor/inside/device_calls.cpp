@@ -28,7 +28,8 @@ HostCallCounts& host_call_counts() {
 void count_host_call(const KernelCall& call) {
   HostCallCounts& calls = host_call_counts();
   const std::lock_guard lock(calls.mutex);
-  if (calls.counts[&call.primitive]++ > 0) return;
+  const bool is_first = calls.counts[&call.primitive]++ == 0;
+  if (!is_first || call.primitive.effects != nullptr) return;  // effects are the host's anyway
   log(LogArea::tensor, LogLevel::warning,
       "{} has no kernel for {}: the host computes it, on copies of its operands",
       call.primitive.name, text_of(call.device));

@@ -119,6 +119,14 @@ Layout Layout::picked(int64_t axis, int64_t index) const {
   return result;
 }
 
+Layout Layout::transposed() const {
+  if (rank() < 2) throw ShapeError("{} has no two dimensions", text_of_sizes(sizes));
+  Layout result = *this;
+  std::swap(result.sizes[rank() - 1], result.sizes[rank() - 2]);
+  std::swap(result.strides[rank() - 1], result.strides[rank() - 2]);
+  return result;
+}
+
 Layout Layout::permuted(std::span<const int64_t> axes) const {
   if (axes.size() != rank()) {
     throw ShapeError("{} axes for {}, which has {} dimensions", axes.size(), text_of_sizes(sizes),

@@ -43,6 +43,7 @@ struct Layout {
   Layout sliced(int64_t axis, const Slice& slice) const;
   Layout picked(int64_t axis, int64_t index) const;  // drops the axis
   Layout permuted(std::span<const int64_t> axes) const;
+  Layout transposed() const;            // the last two dimensions swapped
   Layout expanded(int64_t axis) const;  // inserts a dimension of size 1
   Layout reversed(int64_t axis) const;
   Layout broadcast_to(std::span<const int64_t> to) const;  // dimensions of size 1 get stride 0

@@ -386,13 +386,20 @@ std::vector<MemoryStatistics> memory_statistics_by_tag(Device device) {
   return statistics;
 }
 
+namespace {
+
+void reset_peak(DeviceUsage& usage) {
+  for (Usage& each : usage.by_tag) each.peak = each.live.load();
+  usage.total.peak = usage.total.live.load();
+}
+
+}  // namespace
+
+void reset_peak_memory(Device device) { reset_peak(usage_of(device)); }
+
 void reset_peak_memory() {
-  const auto reset = [](DeviceUsage& usage) {
-    for (Usage& each : usage.by_tag) each.peak = each.live.load();
-    usage.total.peak = usage.total.live.load();
-  };
-  reset(host_usage);
-  std::ranges::for_each(cuda_usage, reset);
+  reset_peak(host_usage);
+  std::ranges::for_each(cuda_usage, reset_peak);
 }
 
 int64_t cached_memory() {
@@ -406,7 +413,7 @@ void release_cached_memory() {
   shared_blocks().release();
 }
 
-MemoryTag::MemoryTag(std::string_view tag) : outer_(ambient.memory_tag) {
+uint16_t DefaultMemoryTag::index_of(std::string_view tag) {
   const std::lock_guard lock(tags().mutex);
   std::vector<std::string>& names = tags().names;
   size_t place = 0;
@@ -415,9 +422,19 @@ MemoryTag::MemoryTag(std::string_view tag) : outer_(ambient.memory_tag) {
     if (names.size() > kMostTags) throw ValueError("more than {} memory tags", kMostTags);
     names.emplace_back(tag);
   }
-  ambient.memory_tag = static_cast<uint16_t>(place);
+  return static_cast<uint16_t>(place);
+}
+
+MemoryTag::MemoryTag(std::string_view tag) : outer_(ambient.memory_tag) {
+  ambient.memory_tag = DefaultMemoryTag::index_of(tag);
 }
 
 MemoryTag::~MemoryTag() { ambient.memory_tag = outer_; }
+
+DefaultMemoryTag::DefaultMemoryTag(uint16_t index) : outer_(ambient.memory_tag) {
+  if (outer_ == 0) ambient.memory_tag = index;
+}
+
+DefaultMemoryTag::~DefaultMemoryTag() { ambient.memory_tag = outer_; }
 
 }  // namespace plait

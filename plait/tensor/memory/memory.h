@@ -62,9 +62,10 @@ struct MemoryStatistics {
 // For one device: for all tags together, and one entry for each tag ever used.
 MemoryStatistics memory_statistics(Device device = {});
 std::vector<MemoryStatistics> memory_statistics_by_tag(Device device = {});
-void reset_peak_memory();      // sets each peak to the bytes that are live now
-int64_t cached_memory();       // bytes of free blocks that are kept for reuse
-void release_cached_memory();  // returns them to the system, except those of other threads
+void reset_peak_memory(Device device);  // sets each peak to the bytes that are live now
+void reset_peak_memory();               // of all devices
+int64_t cached_memory();                // bytes of free blocks that are kept for reuse
+void release_cached_memory();           // returns them to the system, except those of other threads
 
 // While one exists, memory that its thread allocates is counted under this tag: const MemoryTag
 // tag("data"). At most 250 different tags in a process; ValueError beyond.
@@ -74,6 +75,19 @@ class MemoryTag {
   ~MemoryTag();
   MemoryTag(const MemoryTag&) = delete;
   MemoryTag& operator=(const MemoryTag&) = delete;
+
+ private:
+  uint16_t outer_;
+};
+
+// The same for what a part of the library allocates: where the thread has a tag, that one stays.
+class DefaultMemoryTag {
+ public:
+  static uint16_t index_of(std::string_view tag);  // found once, used often
+  explicit DefaultMemoryTag(uint16_t index);
+  ~DefaultMemoryTag();
+  DefaultMemoryTag(const DefaultMemoryTag&) = delete;
+  DefaultMemoryTag& operator=(const DefaultMemoryTag&) = delete;
 
  private:
   uint16_t outer_;

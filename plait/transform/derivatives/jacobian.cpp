@@ -18,6 +18,27 @@ void check(std::string_view function, std::string_view what, std::span<const Ten
   }
 }
 
+void expect_real(std::string_view function, std::string_view what, std::span<const Tensor> tensors,
+                 std::string_view other_way) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!is_complex(tensors[i].dtype())) continue;
+    throw TypeError("{}: {} {} is {}, expected real numbers", function, what, i,
+                    tensors[i].type().text())
+        .at(Location::of_caller())
+        .hint(fmt::format("{}; if the function is holomorphic, set holomorphic", other_way));
+  }
+}
+
+void expect_complex(std::string_view function, std::string_view what,
+                    std::span<const Tensor> tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (is_complex(tensors[i].dtype())) continue;
+    throw TypeError("{}: {} {} is {}; with holomorphic, expected complex numbers", function, what,
+                    i, tensors[i].type().text())
+        .at(Location::of_caller());
+  }
+}
+
 // One-hot tensors: for each element of a tensor like this one, 1 there and 0 elsewhere.
 Tensor units(const Tensor& like) {
   const Dim count = like.shape().element_count();
@@ -36,13 +57,16 @@ Shape both(const Shape& first, const Shape& second) {
 
 // A run of the function under reverse mode.
 struct FollowedRun {
-  FollowedRun(std::string_view name, Function f, std::span<const Tensor> arguments) {
+  FollowedRun(std::string_view name, Function f, std::span<const Tensor> arguments,
+              const JacobianOptions& options) {
     check(name, "tensor", arguments);
+    if (options.holomorphic) expect_complex(name, "tensor", arguments);
     std::vector<Tensor> begun;
     for (const Tensor& argument : arguments) begun.push_back(pullback.begin(argument));
     for (const Tensor& result : f(begun)) results.push_back(pullback.finish(result));
     pullback.close();
     check(name, "result", results);
+    if (options.holomorphic) expect_complex(name, "result", results);
   }
 
   Pullback pullback;
@@ -64,8 +88,10 @@ std::vector<Tensor> for_each_unit(const Linear& linear, size_t count, size_t pla
 
 }  // namespace
 
-Matrix forward(Function f, std::span<const Tensor> arguments) {
-  const FollowedRun run("jacfwd", f, arguments);
+Matrix forward(Function f, std::span<const Tensor> arguments, const JacobianOptions& options) {
+  const FollowedRun run("jacfwd", f, arguments, options);
+  if (!options.holomorphic)
+    expect_real("jacfwd", "tensor", arguments, "use jacrev for real results");
   Matrix matrix(run.results.size());
   for (size_t k = 0; k < arguments.size(); ++k) {
     const auto push = [&](std::span<const Tensor> tangents) { return run.pullback.push(tangents); };
@@ -77,8 +103,11 @@ Matrix forward(Function f, std::span<const Tensor> arguments) {
   return matrix;
 }
 
-Matrix reverse(Function f, std::span<const Tensor> arguments) {
-  const FollowedRun run("jacrev", f, arguments);
+Matrix reverse(Function f, std::span<const Tensor> arguments, const JacobianOptions& options) {
+  const FollowedRun run("jacrev", f, arguments, options);
+  if (!options.holomorphic) {
+    expect_real("jacrev", "result", run.results, "use jacfwd for real arguments");
+  }
   Matrix matrix;
   for (size_t i = 0; i < run.results.size(); ++i) {
     const auto pull = [&](std::span<const Tensor> given) { return run.pullback(given); };

@@ -16,13 +16,18 @@
 
 namespace plait {
 
+struct JacobianOptions {
+  bool holomorphic = false;  // complex results and arguments; the complex derivative
+};
+
 namespace jacobians {
 
 // One row a tensor of the result, with its Jacobian by each of the arguments.
 using Matrix = std::vector<std::vector<Tensor>>;
 using Function = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;
-Matrix forward(Function f, std::span<const Tensor> arguments);
-Matrix reverse(Function f, std::span<const Tensor> arguments);
+// TypeError for complex arguments (forward) or results (reverse), unless holomorphic.
+Matrix forward(Function f, std::span<const Tensor> arguments, const JacobianOptions& options);
+Matrix reverse(Function f, std::span<const Tensor> arguments, const JacobianOptions& options);
 
 template <class T>
 inline constexpr bool is_tuple = false;
@@ -56,10 +61,10 @@ auto arranged(const Result& result, const Arguments& arguments,
 
 // Jacobian with respect to the wanted arguments: of a single one alone, of several as a tuple.
 template <size_t... wanted, class F, class... Arguments>
-auto take(Matrix (*make)(Function, std::span<const Tensor>), const F& f,
+auto take(decltype(forward)* make, const F& f, const JacobianOptions& options,
           const std::tuple<Arguments...>& arguments) {
   if constexpr (sizeof...(wanted) == 0) {
-    return take<0>(make, f, arguments);
+    return take<0>(make, f, options, arguments);
   } else {
     const auto chosen = [&] {
       const std::tuple several(std::get<wanted>(arguments)...);
@@ -82,7 +87,7 @@ auto take(Matrix (*make)(Function, std::span<const Tensor>), const F& f,
       result.emplace(std::apply(f, all));
       return tensors_of(*result);
     };
-    const Matrix matrix = make(on_leaves, tensors_of(chosen));
+    const Matrix matrix = make(on_leaves, tensors_of(chosen), options);
     std::span<const std::vector<Tensor>> rows = matrix;
     return arranged(*result, chosen, rows);
   }
@@ -94,22 +99,25 @@ auto take(Matrix (*make)(Function, std::span<const Tensor>), const F& f,
 // indices. All columns (or rows) are computed together. Use jacfwd for small arguments, jacrev for
 // small results. The function itself runs once.
 template <size_t... wanted, class F>
-auto jacfwd(F f) {
-  return transformed(std::move(f), [](const F& function, const auto&... arguments) {
-    return jacobians::take<wanted...>(jacobians::forward, function, std::tuple(arguments...));
+auto jacfwd(F f, JacobianOptions options = {}) {
+  return transformed(std::move(f), [=](const F& function, const auto&... arguments) {
+    return jacobians::take<wanted...>(jacobians::forward, function, options,
+                                      std::tuple(arguments...));
   });
 }
 template <size_t... wanted, class F>
-auto jacrev(F f) {
-  return transformed(std::move(f), [](const F& function, const auto&... arguments) {
-    return jacobians::take<wanted...>(jacobians::reverse, function, std::tuple(arguments...));
+auto jacrev(F f, JacobianOptions options = {}) {
+  return transformed(std::move(f), [=](const F& function, const auto&... arguments) {
+    return jacobians::take<wanted...>(jacobians::reverse, function, options,
+                                      std::tuple(arguments...));
   });
 }
 // The Hessian of a real-valued function: it has the shape of x twice; for several arguments it is a
 // tuple of tuples.
 template <size_t... wanted, class F>
-auto hessian(F f) {
-  return jacfwd<wanted...>(grad<wanted...>(std::move(f)));
+auto hessian(F f, JacobianOptions options = {}) {
+  return jacfwd<wanted...>(grad<wanted...>(std::move(f), {.holomorphic = options.holomorphic}),
+                           options);
 }
 
 // Hessian-vector product with respect to the first argument, without forming the matrix: forward

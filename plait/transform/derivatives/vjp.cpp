@@ -105,7 +105,23 @@ void check(std::span<const Tensor> values, std::span<const Tensor> derivatives) 
 
 }  // namespace linearity
 
-Pullback::Pullback() : Pullback(Level::open()) {}
+namespace {
+
+uint16_t tag_of_activations() {
+  static const uint16_t index = DefaultMemoryTag::index_of("activations");
+  return index;
+}
+
+uint16_t tag_of_gradients() {
+  static const uint16_t index = DefaultMemoryTag::index_of("gradients");
+  return index;
+}
+
+}  // namespace
+
+Pullback::Pullback() : Pullback(Level::open()) {
+  tag_ = std::make_unique<DefaultMemoryTag>(tag_of_activations());
+}
 Pullback::Pullback(LevelPtr level) : level_(std::move(level)) {}
 
 Pullback::~Pullback() {
@@ -138,13 +154,17 @@ Tensor Pullback::passed(const Tensor& result) const {
   return result ? below(result, level_->number()) : result;
 }
 
-void Pullback::close() { level_->close(); }
+void Pullback::close() {
+  tag_.reset();
+  level_->close();
+}
 
 std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, bool keep) const {
   if (cotangents.size() != results_.size()) {
     throw ValueError("vjp: {} cotangents for {} results", cotangents.size(), results_.size())
         .at(Location::of_caller());
   }
+  const DefaultMemoryTag tag(tag_of_gradients());
   Sweep sweep(*level_);
   for (size_t i = 0; i < results_.size(); ++i) {
     check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "plait/core/trees/tree.h"
+#include "plait/tensor/memory/memory.h"
 #include "plait/tensor/tracing/derivation.h"
 
 namespace plait {
@@ -51,6 +52,7 @@ class Pullback {
 
  private:
   LevelPtr level_;
+  std::unique_ptr<DefaultMemoryTag> tag_;  // of what is computed until close()
   std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
   std::vector<bool> is_constant_;
   std::vector<std::optional<OperandType>> arguments_;  // none for empty tensors

@@ -30,7 +30,14 @@ void bind_memory_statistics(nb::module_& module) {
       "The bytes that tensors occupy on a device now, their peak, and the bytes that are cached "
       "for "
       "reuse; on the default device if none is given.");
-  module.def("reset_peak_memory", reset_peak_memory, "Resets the peak to the live bytes.");
+  module.def(
+      "reset_peak_memory",
+      [](nb::handle device) {
+        if (device.is_none()) return reset_peak_memory();
+        reset_peak_memory(device_from(device));
+      },
+      nb::arg("device") = nb::none(),
+      "Resets the peak to the live bytes, on all devices if none is given.");
   module.def("release_cached_memory", release_cached_memory,
              "Returns cached memory to the system.");
   module.def("_memory_by_tag", [](nb::handle device) {

@@ -49,9 +49,20 @@ TEST(Attention, SharedHeadsAreRepeatedOnes) {
     return reshape(broadcast_to(expand_dims(x, 2), {s[0], s[1], 3, s[2], s[3]}),
                    {s[0], 6, s[2], s[3]});
   };
-  const AttentionOptions options{.attn_mask = wave({2, 1, 3, 5}, 2), .is_causal = true};
-  expect_same(scaled_dot_product_attention(q, k, v, options),
-              scaled_dot_product_attention(q, repeated(k), repeated(v), options), 1e-12);
+  const Shape masks[] = {{5}, {3, 5}, {6, 3, 5}, {6, 1, 5}, {2, 1, 3, 5}, {2, 6, 3, 1}};
+  for (const Shape& mask : masks) {
+    const AttentionOptions options{.attn_mask = wave(mask, 2), .is_causal = true};
+    expect_same(scaled_dot_product_attention(q, k, v, options),
+                scaled_dot_product_attention(q, repeated(k), repeated(v), options), 1e-12);
+  }
+  // Of a single query, heads are rows of one product.
+  const Tensor one = wave({2, 6, 1, 4});
+  for (const Shape& mask : {Shape{5}, Shape{6, 1, 5}, Shape{2, 1, 1, 5}}) {
+    const AttentionOptions options{.attn_mask = wave(mask, 2)};
+    expect_same(scaled_dot_product_attention(one, k, v, options),
+                scaled_dot_product_attention(one, repeated(k), repeated(v), options), 1e-12);
+  }
+  EXPECT_THROW(scaled_dot_product_attention(q, k, v, {.attn_mask = wave({2, 3, 5})}), ShapeError);
   EXPECT_THROW(scaled_dot_product_attention(wave({2, 5, 3, 4}), k, v), ShapeError);
   EXPECT_THROW(scaled_dot_product_attention(q, wave({2, 2, 5, 3}), v), ShapeError);
   EXPECT_THROW(scaled_dot_product_attention(q, k, wave({2, 2, 4, 3})), ShapeError);

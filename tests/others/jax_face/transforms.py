@@ -244,7 +244,7 @@ def linear_transpose(function, *primals, reduce_axes=()):
 
 def jacobian(way):
     def of(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
-        if has_aux or holomorphic or allow_int:
+        if has_aux or allow_int:
             not_here("options of jacobians")
 
         def at(*arguments, **given):
@@ -263,7 +263,7 @@ def jacobian(way):
             rows = []
             count = len(of_one(0)(leaves[0]))
             for k in range(count):
-                columns = [way(lambda x, _i=i, _k=k: of_one(_i)(x)[_k])(leaf) for i, leaf in enumerate(leaves)]
+                columns = [way(lambda x, _i=i, _k=k: of_one(_i)(x)[_k], holomorphic=holomorphic)(leaf) for i, leaf in enumerate(leaves)]
                 tree = with_face(form, columns)
                 rows.append(tuple(tree) if isinstance(argnums, (tuple, list)) else tree[0])
             return forms.form.unflatten(rows)

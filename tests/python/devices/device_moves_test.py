@@ -73,6 +73,12 @@ class Moving(unittest.TestCase):
             self.assertEqual((norm.device, norm.item(), clipped["a"].device, clipped["b"].device), (FIRST, 5.0, FIRST, SECOND))
             self.assertAlmostEqual(clipped["b"].item(), 0.8, 5)
         self.assertEqual(optim.get_total_norm(gradient, float("inf")).item(), 4.0)
+        tx = optim.clip_by_global_norm(1.0)
+        for update in tx.update, pl.jit(tx.update):
+            clipped, _ = update(gradient, tx.init(gradient))
+            self.assertEqual((optim.global_norm(gradient).item(), clipped["a"].device, clipped["b"].device), (5.0, FIRST, SECOND))
+            self.assertAlmostEqual(clipped["b"].item(), 0.8, 5)
+        self.assertAlmostEqual(optim.global_norm(clipped).item(), 1.0, 5)
 
     def test_quantiles(self):
         x = pl.tensor([[1.0, 2.0], [-3.0, 1.0]])
@@ -148,6 +154,38 @@ class Memory(unittest.TestCase):
         self.assertEqual((pl.memory_by_tag("cuda")["weights"], model.bias.shape), (440, (10,)))
         batch = next(iter(pl.data.DataLoader(np.ones((4, 8), "f4"), 4, device="cuda")))
         self.assertEqual((pl.memory_by_tag("cuda")["batches"], batch.shape), (128, (4, 8)))
+
+    def test_tags_of_a_training_step(self):
+        seen = []
+
+        def loss(w):
+            hidden = pl.exp(w)
+            seen.append(pl.memory_by_tag("cuda:1").get("activations", 0))
+            return pl.sum(hidden * hidden)
+
+        w = pl.ones((1000,), device="cuda:1") * 2
+        gradient = pl.grad(loss)(w)
+        self.assertGreaterEqual(seen[0], 4000)
+        tags = pl.memory_by_tag("cuda:1")
+        self.assertEqual((tags["gradients"], tags.get("activations", 0), gradient.shape), (4000, 0, (1000,)))
+        with pl.memory_tag("mine"):
+            mine = pl.grad(loss)(w)
+        self.assertEqual((pl.memory_by_tag("cuda:1")["mine"], mine.shape), (4000, (1000,)))
+
+    def test_peaks_are_reset_by_device(self):
+        both = [pl.ones((1000,), device=each) * 2 for each in ("cuda:0", "cuda:1")]
+        del both
+        pl.reset_peak_memory("cuda:1")
+        self.assertEqual(pl.memory_statistics("cuda:1").peak, pl.memory_statistics("cuda:1").live)
+        self.assertGreater(pl.memory_statistics("cuda:0").peak, pl.memory_statistics("cuda:0").live)
+        pl.reset_peak_memory()
+        self.assertEqual(pl.memory_statistics("cuda:0").peak, pl.memory_statistics("cuda:0").live)
+
+    def test_effects_on_a_device_are_not_reported(self):
+        program = ("import plait as pl\nx = pl.ones(3, device='cuda')\npl.print('{}', x)\npl.check(pl.all(x > 0), 'positive')\n"
+                   "pl.callback(lambda x: None, x)")
+        found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        self.assertEqual((found.stdout.strip(), found.stderr), ("[1. 1. 1.] : f32[3]", ""))
 
     def test_errors_list_tags(self):
         program = ("import plait as pl\nwith pl.memory_tag('table'):\n    x = pl.ones((30000,), device='cuda') * 2\ntry:\n    y = x + 1\n"

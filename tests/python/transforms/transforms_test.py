@@ -427,6 +427,36 @@ class Matrices(unittest.TestCase):
             self.check(found, jax.jacrev(lambda x: (jnp.sin(x), {"twice": 2 * x}), has_aux=True)(x))
             self.check(pl.jacfwd(function(pl), 1)(*ours, scale=3.0), jax.jacfwd(function(jnp), 1)(tree, x, scale=3.0))
 
+    def test_of_complex_numbers_as_jax_gives_them(self):
+        import jax
+        import jax.numpy as jnp
+
+        z, x = np.array([1 + 2j, 0.5 - 1j]), np.array([1.5, -2.0])
+        cases = [("jacfwd", {}, lambda m: lambda x: m.sin(x) * (1 + 2j), x), ("jacrev", {}, lambda m: lambda z: m.abs(z) * m.real(z), z),
+                 *((way, {"holomorphic": True}, lambda m: lambda z: m.sin(z) * z[0], z) for way in ("jacfwd", "jacrev")),
+                 ("hessian", {"holomorphic": True}, lambda m: lambda z: m.sum(m.sin(z) * z[0]), z)]
+        with jax.enable_x64(True):
+            for way, options, function, at in cases:
+                wanted = getattr(jax, way)(function(jnp), **options)(at)
+                ours = getattr(pl, way)(function(pl), **options)
+                for each in ours, pl.jit(ours):
+                    self.check(each(pl.asarray(at)), wanted)
+
+    def test_complex_numbers_that_have_no_one_derivative(self):
+        z, x = pl.asarray(np.array([1 + 2j, 0.5 - 1j])), array(1.5, -2.0)
+        for function, at in ((pl.conj, z), (pl.abs, z)):
+            with self.assertRaisesRegex(pl.TypeError, r"jacfwd: argument 0 is c128\[2\], expected real(.|\n)*jacrev(.|\n)*holomorphic=True"):
+                pl.jacfwd(function)(at)
+        for function, at in ((pl.conj, z), (lambda x: x * 1j, x)):
+            with self.assertRaisesRegex(pl.TypeError, r"jacrev: result is c128\[2\], expected real(.|\n)*jacfwd(.|\n)*holomorphic=True"):
+                pl.jacrev(function)(at)
+        with self.assertRaisesRegex(pl.TypeError, r"jacrev: result is f64\[2\]; with holomorphic, expected complex"):
+            pl.jacrev(pl.abs, holomorphic=True)(z)
+        with self.assertRaisesRegex(pl.TypeError, r"jacfwd: argument 0 is f64\[2\]; with holomorphic, expected complex"):
+            pl.jacfwd(lambda x: x * 1j, holomorphic=True)(x)
+        with self.assertRaisesRegex(pl.TypeError, "expected real"):
+            pl.hessian(lambda z: pl.sum(pl.abs(z)))(z)
+
     def check(self, found, wanted):
         import jax
 

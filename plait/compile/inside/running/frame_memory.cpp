@@ -2,14 +2,25 @@
 
 #include <algorithm>
 
+#include "plait/tensor/memory/memory.h"
+
 namespace plait::compile {
+namespace {
+
+Buffer allocated(int64_t bytes) {
+  static const uint16_t temporaries = DefaultMemoryTag::index_of("temporaries");
+  const DefaultMemoryTag tag(temporaries);
+  return Buffer::allocate(bytes);
+}
+
+}  // namespace
 
 FrameMemory::FrameMemory(const BoundFunction& bound, const ArenaOptions& options)
     : offsets_(bound.offsets), options_(options) {
   if (options_.is_guarded) {
     guarded_.resize(offsets_.size());
   } else if (bound.frame_bytes > 0) {
-    block_ = Buffer::allocate(bound.frame_bytes);
+    block_ = allocated(bound.frame_bytes);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -383,12 +382,7 @@ void ChainRun::run() {
   });
 }
 
-Array transposed(const Array& array) {
-  std::vector<int64_t> axes(array.rank());
-  std::iota(axes.begin(), axes.end(), int64_t{0});
-  std::swap(axes[axes.size() - 2], axes.back());
-  return array.view(array.layout().permuted(axes));
-}
+Array transposed(const Array& array) { return array.view(array.layout().transposed()); }
 
 void ChainRun::run_separately() {
   const PlannedKernel::Product& first = chain_.products[0];

@@ -32,9 +32,7 @@ Array pieces_of(const Array& x, int64_t first, int64_t count, int64_t length) {
   return x.view(std::move(parts));
 }
 
-Array transposed(const Array& x) {
-  return x.view(x.layout().permuted(std::array<int64_t, 5>{0, 1, 2, 4, 3}));
-}
+Array transposed(const Array& x) { return x.view(x.layout().transposed()); }
 
 }  // namespace
 

@@ -37,19 +37,12 @@ void with_routines(KernelCall& call, const void* data, Run run) {
   }
 }
 
-Layout with_last_two_swapped(const Layout& layout) {
-  std::vector<int64_t> axes(layout.rank());
-  std::iota(axes.begin(), axes.end(), 0);
-  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
-  return layout.permuted(axes);
-}
-
 // A stack of column-major matrices.
 template <class T>
 class Matrices {
  public:
   explicit Matrices(const Array& rows) : Matrices(rows.sizes(), with_room(rows.sizes())) {
-    copy_elements(rows.view(with_last_two_swapped(rows.layout())), array_);
+    copy_elements(rows.view(rows.layout().transposed()), array_);
   }
   // Zeros of these sizes.
   explicit Matrices(const Sizes& sizes) : Matrices(sizes, with_room(sizes)) {
@@ -68,7 +61,7 @@ class Matrices {
     for (int64_t j = 0; j < least(); ++j) at(i, j, j) = 1;
   }
   // Converts to row-major order.
-  Array array() const { return array_.view(with_last_two_swapped(array_.layout())).contiguous(); }
+  Array array() const { return array_.view(array_.layout().transposed()).contiguous(); }
   // "the matrix", or "matrix [1, 0] of the batch"
   std::string name_of_matrix(int64_t i) const {
     if (batch_.empty()) return "the matrix";

@@ -109,6 +109,11 @@ def moved(tensor, name):
     return tensor if is_there else _core._to_device(tensor, name)
 
 
+def beside(scalar, tensor):
+    """A scalar on the device of a tensor: those of a gradient may be on several."""
+    return scalar if scalar.device == tensor.device else moved(scalar, str(tensor.device))
+
+
 def placed(tensor, given):
     """A tensor of the host on the given device, or on the default device for None."""
     if given is not None:

@@ -3,7 +3,7 @@
 import math
 
 from plait import _core, errors
-from plait.inside.arrays.devices import moved
+from plait.inside.arrays.devices import beside
 from plait.inside.optimizers.grouped import wide_of
 from plait.inside.optimizers.numbers import number
 from plait.inside.settings.anomaly import check_finite
@@ -32,14 +32,9 @@ def _norm(name, gradient, norm_type, error_if_nonfinite):
     dtype = _core.f64 if any(wide_of(leaf.dtype) == _core.f64 for leaf in leaves) else _core.f32
     sizes = [_core.astype(_core.absolute(leaf), dtype) for leaf in leaves]
     if norm_type == math.inf:
-        return _core.max(_core.stack([_beside(_core.max(each), leaves[0]) for each in sizes]))
-    total = sum((_beside(_core.sum(each**norm_type), leaves[0]) for each in sizes[1:]), _core.sum(sizes[0] ** norm_type))
+        return _core.max(_core.stack([beside(_core.max(each), leaves[0]) for each in sizes]))
+    total = sum((beside(_core.sum(each**norm_type), leaves[0]) for each in sizes[1:]), _core.sum(sizes[0] ** norm_type))
     return _core.sqrt(total) if norm_type == 2 else total ** (1 / norm_type)
-
-
-def _beside(scalar, tensor):
-    """A scalar on the device of a tensor: those of a gradient may be on several."""
-    return scalar if scalar.device == tensor.device else moved(scalar, str(tensor.device))
 
 
 def _tensors(name, gradient):
@@ -64,7 +59,7 @@ def clip_grad_norm(gradient, max_norm, norm_type=2.0, error_if_nonfinite=False):
 def _scaled(leaf, factor):
     if not isinstance(leaf, _core.Tensor) or leaf.dtype.kind not in ("floating", "complex"):
         return leaf
-    return _core.astype(leaf * _core.astype(_beside(factor, leaf), wide_of(leaf.dtype)), leaf.dtype)
+    return _core.astype(leaf * _core.astype(beside(factor, leaf), wide_of(leaf.dtype)), leaf.dtype)
 
 
 def clip_grad_value(gradient, clip_value):

@@ -5,6 +5,7 @@ import math
 import types
 
 from plait import _core, errors
+from plait.inside.arrays.devices import beside
 from plait.inside.help.names import in_words
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.numbers import number, number_at
@@ -207,13 +208,17 @@ class PerWeight(GradientTransformation):
         columns = Columns(self._name(), updates)
         count = state.count if self._has_count() else zero_steps()
         exact = self._numbers_at(count)
-        exact |= self._at(exact, _core.astype(count + 1, _core.f64), columns)
+        common = self._at(exact, _core.astype(count + 1, _core.f64), columns)
         kept = [columns.of(f"the state's {name}", getattr(state, name)) for name in self._kept]
         weights = columns.of("the tree of weights", params) if self._reads_params else [None] * len(columns.leaves)
-        of_dtypes, made = {}, []
+        numbers, made = {}, []
+        is_spread = len({leaf.device for leaf in columns.leaves}) > 1
         for update, weight, *own in zip(columns.leaves, weights, *kept):
-            dtype = real_dtype(wide(update.dtype))
-            n = of_dtypes.setdefault(dtype, Numbers(exact, dtype))
+            kind = real_dtype(wide(update.dtype)), update.device
+            if kind not in numbers:
+                near = {name: beside(value, update) for name, value in common.items()} if is_spread else common
+                numbers[kind] = Numbers(exact | near, kind[0])
+            n = numbers[kind]
             made.append(self._one_widened(n, update, weight, own))
         following = {name: columns.tree([row[i + 1] for row in made]) for i, name in enumerate(self._kept)}
         return columns.tree([row[0] for row in made]), self._state(count + 1, following)
@@ -254,7 +259,7 @@ def square(x):
 def sum_of(values, dtype=_core.f32):
     """The sum of the values; zero of the dtype if there are none."""
     values = list(values)
-    return sum(values[1:], values[0]) if values else _core.zeros((), dtype=dtype)
+    return sum((beside(each, values[0]) for each in values[1:]), values[0]) if values else _core.zeros((), dtype=dtype)
 
 
 def squared_norm(leaves):

@@ -8,11 +8,11 @@ from plait.inside.transforms.batching import vmap
 from plait.inside.transforms.derivatives import _chosen, _Followed, _of_chosen, grad, jvp
 
 
-def jacfwd(function, argnums=0, has_aux=False):
+def jacfwd(function, argnums=0, has_aux=False, holomorphic=False):
     """The Jacobian in forward mode, with all columns computed together; suitable for small arguments. For each tensor
     of the result it returns the tree of the argument, or a tuple for several arguments; each tensor has the sizes of
     the result, then those of the argument; buffers and frozen weights of Modules have None. With has_aux it returns
-    (derivative, aux).
+    (derivative, aux). Arguments are real; holomorphic takes complex ones, and gives the complex derivative.
 
     >>> plait.jacfwd(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
     [[4. 0.]
@@ -33,11 +33,11 @@ def jacfwd(function, argnums=0, has_aux=False):
         by_leaf = [columns_by(followed, i) for i in range(len(followed.leaves))]
         return [list(row) for row in zip(*by_leaf)] if by_leaf else [[] for _ in followed.results]
 
-    return _jacobian("jacfwd", function, argnums, has_aux, all_by_result)
+    return _jacobian("jacfwd", function, argnums, has_aux, holomorphic, all_by_result)
 
 
-def jacrev(function, argnums=0, has_aux=False):
-    """Like jacfwd, in reverse mode, with all rows computed together; suitable for small results.
+def jacrev(function, argnums=0, has_aux=False, holomorphic=False):
+    """Like jacfwd, in reverse mode, with all rows computed together; suitable for small results, which are real unless holomorphic is given.
 
     >>> plait.jacrev(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
     [[4. 0.]
@@ -54,18 +54,18 @@ def jacrev(function, argnums=0, has_aux=False):
 
         return row(_core.ones_like(result)) if result.ndim == 0 else vmap(row)(_units(result))
 
-    return _jacobian("jacrev", function, argnums, has_aux,
+    return _jacobian("jacrev", function, argnums, has_aux, holomorphic,
                      lambda followed: [rows_of(followed, i) for i in range(len(followed.results))])
 
 
-def hessian(function, argnums=0, has_aux=False):
+def hessian(function, argnums=0, has_aux=False, holomorphic=False):
     """The Hessian, forward over reverse: jacfwd of jacrev.
 
     >>> plait.hessian(lambda x: plait.prod(x))(plait.tensor([2.0, 3.0]))
     [[0. 1.]
      [1. 0.]] : f32[2, 2]
     """
-    return jacfwd(jacrev(function, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(function, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 def hvp(function, primals, tangents):
@@ -88,7 +88,24 @@ def _expect_inexact(name, what, leaves, structure):
             raise errors.TypeError(f"{name}: {what} {path} is {leaf.dtype}, which has no derivative")
 
 
-def _jacobian(name, function, argnums, has_aux, all_by_result):
+_REAL = {"jacfwd": ("argument", "use jacrev, if the results are real"), "jacrev": ("result", "use jacfwd, if the arguments are real")}
+
+
+def _expect_fields(name, holomorphic, followed):
+    """TypeError unless all arguments and results are complex with holomorphic, and else those real that must be."""
+    real, other_way = _REAL[name]
+    sides = {"argument": (followed.spread(followed.leaves), followed.structure), "result": (followed.results, followed.result_structure)}
+    for what, (leaves, structure) in sides.items():
+        for leaf, path in zip(leaves, structure.paths):
+            if leaf is None or (leaf.dtype.kind == "complex") == holomorphic or what != real and not holomorphic:
+                continue
+            given = f"{name}: {what}{path and ' '}{path} is {leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
+            if holomorphic:
+                raise errors.TypeError(f"{given}; with holomorphic, expected complex numbers")
+            raise errors.TypeError.with_hint(f"{given}, expected real numbers", f"{other_way}; if the function is holomorphic, holomorphic=True")
+
+
+def _jacobian(name, function, argnums, has_aux, holomorphic, all_by_result):
     """`all_by_result` returns, for each tensor of the result, the derivatives with respect to each tensor of the
     arguments."""
 
@@ -99,6 +116,7 @@ def _jacobian(name, function, argnums, has_aux, all_by_result):
         followed = _Followed(name, _of_chosen(function, places, arguments, keywords), trees, has_aux)
         _expect_inexact(name, "argument", followed.spread(followed.leaves), followed.structure)
         _expect_inexact(name, "result", followed.results, followed.result_structure)
+        _expect_fields(name, holomorphic, followed)
         trees = []
         for result, row in zip(followed.results, all_by_result(followed)):
             shaped = [_core.reshape(each, (*result.shape, *leaf.shape)) for each, leaf in zip(row, followed.leaves)]
