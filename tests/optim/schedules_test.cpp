@@ -46,6 +46,28 @@ void expect_one_record(const optim::Schedule& a, const optim::Schedule& b) {
   EXPECT_NE(a(0).item<double>(), b(0).item<double>());
 }
 
+TEST(Schedules, CyclesHaveAMomentum) {
+  using namespace optim::lr_scheduler;
+  const OneCycleLR cycle{.max_lr = 0.1, .total_steps = 9};
+  optim::AdamW optimizer(Net(), {.lr = cycle, .beta1 = cycle.momentum()});
+  Net net;
+  for (int i = 0; i < 3; ++i) {
+    std::tie(net, optimizer) = step(net, optimizer, batch());
+    EXPECT_EQ(optimizer.numbers.at("beta1").item<double>(), cycle.momentum()(i).item<double>());
+  }
+  EXPECT_LT(optimizer.numbers.at("beta1").item<double>(), 0.95);
+  EXPECT_EQ(cycle.momentum()(0).item<double>(), 0.95);
+  expect_contains(
+      what_of<ValueError>([] {
+        return OneCycleLR{.max_lr = 1, .total_steps = 5, .cycle_momentum = false}.momentum();
+      }),
+      {"lr_scheduler::OneCycleLR: there is no momentum", "leave cycle_momentum out"});
+  expect_contains(what_of<ValueError>([] {
+                    return CyclicLR{.base_lr = 0, .max_lr = 1, .max_momentum = 1.5}.momentum();
+                  }),
+                  {"lr_scheduler::CyclicLR: max_momentum is 1.5, expected a number from 0"});
+}
+
 TEST(Schedules, AnotherNumberNeedsNoNewRecord) {
   using namespace optim;
   using namespace optim::lr_scheduler;

@@ -117,11 +117,21 @@ TEST(Averages, AreThoseOfTheParameters) {
   auto mean_of = optim::AveragedModel<Counted>::init(counted(7, 7));
   auto with_buffers = optim::AveragedModel<Counted>::init(counted(7, 7), true);
   auto ema = optim::EMA<Counted>::init(counted(7, 7), 0.75);
+  auto greatest = optim::AveragedModel<Counted>::init(
+      counted(7, 7), false,
+      [](const Tensor& averaged, const Tensor& current, const Tensor& n_averaged) {
+        return maximum(averaged, current) + 0.125 * n_averaged;
+      });
   for (const double value : {1, 2, 6}) {
     mean_of = mean_of.update(counted(value, value));
     with_buffers = with_buffers.update(counted(value, value));
     ema = ema.update(counted(value, value));
+    greatest = jit([](const auto& average, const Counted& newest) {
+      return average.update(newest);
+    })(greatest, counted(4 - value, value));
   }
+  EXPECT_NEAR(greatest.model.weight.item<double>(), 3 + 0.125 + 0.25, 1e-12);
+  EXPECT_EQ(greatest.model.statistic.item<double>(), 6);
   EXPECT_NEAR(mean_of.model.weight.item<double>(), 3, 1e-12);
   EXPECT_EQ(mean_of.model.statistic.item<double>(), 6);
   EXPECT_NEAR(with_buffers.model.statistic.item<double>(), 3, 1e-12);

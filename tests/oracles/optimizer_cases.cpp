@@ -28,6 +28,8 @@
 #include "plait/optim/transformations/wrappers.h"
 #include "plait/transform/jit.h"
 
+#include "tests/oracles/layer_cases.h"
+
 namespace plait {
 namespace {
 
@@ -455,6 +457,24 @@ std::map<std::string, Schedule> schedules() {
                      .max_lr = 0.1,
                      .step_size_up = 30,
                      .scale_fn = Schedule([](const Tensor& cycle) { return 1. / cycle; })}},
+      {"CyclicLR_momentum",
+       lrs::CyclicLR{.base_lr = 0.01, .max_lr = 0.1, .step_size_up = 30}.momentum()},
+      {"CyclicLR_2_momentum", lrs::CyclicLR{.base_lr = 0.01,
+                                            .max_lr = 0.1,
+                                            .step_size_up = 30,
+                                            .step_size_down = 50,
+                                            .mode = lrs::CyclicMode::triangular2,
+                                            .base_momentum = 0.6,
+                                            .max_momentum = 0.8}
+                                  .momentum()},
+      {"OneCycleLR_momentum", lrs::OneCycleLR{.max_lr = 0.3, .total_steps = 1001}.momentum()},
+      {"OneCycleLR_three_momentum", lrs::OneCycleLR{.max_lr = 0.3,
+                                                    .total_steps = 1001,
+                                                    .anneal_strategy = Shape1d::linear,
+                                                    .three_phase = true,
+                                                    .base_momentum = 0.5,
+                                                    .max_momentum = 0.9}
+                                        .momentum()},
       {"LambdaLR",
        lrs::LambdaLR{0.1, Schedule([](const Tensor& step) { return 1. / (1. + 0.1 * step); })}},
       {"SWALR", lrs::SWALR{0.1, 0.02, 30}},

@@ -339,6 +339,14 @@ SCHEDULES_OF_TORCH = {  # and the tolerance: PyTorch multiplies the last rate by
     "SequentialLR": (lambda o: lrs.SequentialLR(o, [lrs.ConstantLR(o, 0.1, 20), lrs.ExponentialLR(o, 0.99), lrs.StepLR(o, 100)], [20, 500]), 1e-12),
     "ChainedScheduler": (lambda o: lrs.ChainedScheduler([lrs.ConstantLR(o, 0.1, 20), lrs.ExponentialLR(o, 0.99)]), 1e-12),
 }
+CYCLING = CYCLIC | {"cycle_momentum": True}
+MOMENTA_OF_TORCH = {
+    "CyclicLR_momentum": lambda o: lrs.CyclicLR(o, **CYCLING),
+    "CyclicLR_2_momentum": lambda o: lrs.CyclicLR(o, **CYCLING, step_size_down=50, mode="triangular2", base_momentum=0.6, max_momentum=0.8),
+    "OneCycleLR_momentum": lambda o: lrs.OneCycleLR(o, 0.3, total_steps=1001),
+    "OneCycleLR_three_momentum": lambda o: lrs.OneCycleLR(o, 0.3, total_steps=1001, three_phase=True, anneal_strategy="linear", base_momentum=0.5,
+                                                          max_momentum=0.9),
+}
 s = optax.schedules
 SCHEDULES_OF_OPTAX = {
     "constant_schedule": s.constant_schedule(0.3), "linear_schedule": s.linear_schedule(0.3, 0.01, 400, 50),
@@ -367,11 +375,11 @@ PLATEAUS = [{"patience": 3}, {"mode": "max", "patience": 5, "factor": 0.5, "cool
             {"threshold_mode": "abs", "threshold": 0.01, "patience": 0, "factor": 0.9, "cooldown": 1}]
 
 
-def rates_of_torch(make, metrics=None):
+def rates_of_torch(make, metrics=None, number="lr"):
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1, momentum=0.9)
     scheduler, rates = make(optimizer), []
     for step in ALL_STEPS:
-        rates.append(optimizer.param_groups[0]["lr"])
+        rates.append(optimizer.param_groups[0][number])
         optimizer.step()
         scheduler.step(*([] if metrics is None else [metrics[step]]))
         if metrics is not None:
@@ -411,6 +419,8 @@ def wanted_ways():
 def wanted_rates():
     for name, (make, tolerance) in SCHEDULES_OF_TORCH.items():
         yield f"schedule/{name}", rates_of_torch(make), tolerance
+    for name, make in MOMENTA_OF_TORCH.items():
+        yield f"schedule/{name}", rates_of_torch(make, number="momentum"), 1e-12
     for name, each in SCHEDULES_OF_OPTAX.items():
         yield f"schedule/{name}", np.array(jax.vmap(lambda step: jax.numpy.asarray(each(step), dtype=float))(jax.numpy.arange(1000))), 1e-12
     for name, each in FURTHER_SCHEDULES.items():

@@ -30,6 +30,7 @@
 #include "plait/ops/register_all.h"
 #include "plait/tensor/apply.h"
 
+#include "tests/oracles/function_cases.h"
 #include "tests/oracles/layer_cases.h"
 #include "tests/oracles/optimizer_cases.h"
 #include "tests/oracles/train_models.h"
@@ -159,6 +160,7 @@ void run(const std::vector<std::string>& words) {
   }
   if (command == "apply" && words.size() == 1) return apply_to_lines();
   if (command == "layers" && words.size() == 2) return run_layer_cases(words[1]);
+  if (command == "functions" && words.size() == 2) return run_function_cases(words[1]);
   if (command == "optimizers" && words.size() == 2) return run_optimizer_cases(words[1]);
   if (command == "train" && words.size() == 6) {
     return train_model(words[1], words[2], std::stoi(words[3]), words[4], words[5]);

@@ -33,6 +33,8 @@ struct NLLLoss {
   Tensor operator()(const Tensor& input, const Tensor& target) const;
 };
 
+using NLLLoss2d = NLLLoss;  // PyTorch's name for images
+
 // Binary cross-entropy of probabilities. Its logarithms are at least −100.
 struct BCELoss {
   std::optional<Buffer> weight = {};  // broadcast with the operands

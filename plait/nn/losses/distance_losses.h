@@ -138,5 +138,12 @@ struct TripletMarginWithDistanceLoss {
     return distance_function(a, b);
   }
 };
+// The same as a function; the options are the fields.
+template <class Distance = DistanceFunction>
+Tensor triplet_margin_with_distance_loss(
+    const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+    const TripletMarginWithDistanceLoss<Distance>& options = {}) {
+  return options(anchor, positive, negative);
+}
 
 }  // namespace plait::nn

@@ -15,7 +15,7 @@
 
 namespace plait::optim {
 
-struct TransformationRule {
+struct TransformationRule : std::enable_shared_from_this<TransformationRule> {
   explicit TransformationRule(std::string rule, std::vector<NamedNumber> given = {})
       : name(std::move(rule)), numbers(std::move(given)) {
     expect_numbers(name, numbers);

@@ -58,6 +58,11 @@ void expect_count(const char* name, int64_t value) {
       .at(Location::of_caller());
 }
 
+void expect_limits(const Number& lr, const Number& tolerance_grad, const Number& tolerance_change) {
+  expect_numbers(kName, {positive("lr", lr), positive("tolerance_grad", tolerance_grad),
+                         positive("tolerance_change", tolerance_change)});
+}
+
 struct Backwards {
   Tensor i, q, factors;
 };
@@ -222,9 +227,7 @@ LBFGSState LBFGSState::init(const Tensors& parameters, const LBFGSOptions& optio
   expect_count("max_iter", options.max_iter);
   expect_count("max_eval", max_eval);
   expect_count("history_size", options.history_size);
-  expect_numbers("optim::LBFGS",
-                 {positive("lr", options.lr), positive("tolerance_grad", options.tolerance_grad),
-                  positive("tolerance_change", options.tolerance_change)});
+  expect_limits(options.lr, options.tolerance_grad, options.tolerance_change);
   if (parameters.empty()) {
     throw ValueError("optim::LBFGS: the model has no parameters").at(Location::of_caller());
   }
@@ -255,6 +258,7 @@ LBFGSState LBFGSState::init(const Tensors& parameters, const LBFGSOptions& optio
 }
 
 void LBFGSState::follow(Tensors& parameters, const LossOfParameters& evaluate) {
+  expect_limits(lr, tolerance_grad, tolerance_change);
   const Tensor x = packed(parameters, parameters);
   if (x.shape() != state.at("d").shape()) {
     throw ShapeError("optim::LBFGS: the model has {} numbers, the state {}", x.shape(0).text(),

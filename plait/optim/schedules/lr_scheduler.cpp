@@ -75,30 +75,35 @@ Tensor restarts_rule(const Schedule& s, const Tensor& step) {
   return along(Shape1d::cosine, s["lr"], s["eta_min"], done / length);
 }
 
-Tensor cyclic_rule(const Schedule& s, const Tensor& step) {
-  const Tensor &base = s["base_lr"], &up = s["step_size_up"];
+// The height within the cycle: 0, 1 at its top, and 0 again.
+Tensor cyclic_height(const Schedule& s, const Tensor& step) {
+  const Tensor& up = s["step_size_up"];
   const Tensor total = up + s["step_size_down"], rising = up / total;
   const Tensor done = floor(step / total), part = step / total - done;
   const Tensor height = where(part <= rising, part / rising, (part - 1.) / (rising - 1.));
-  Tensor made = (s["max_lr"] - base) * height;
   if (s.has("scale_fn")) {
-    return base +
-           made * s.part("scale_fn")(s.option("scales_by_iterations") != 0 ? step : done + 1.);
+    return height * s.part("scale_fn")(s.option("scales_by_iterations") != 0 ? step : done + 1.);
   }
   const auto mode = static_cast<CyclicMode>(s.option("mode"));
-  if (mode == CyclicMode::triangular2) made = made * power(0.5, done);
-  if (mode == CyclicMode::exp_range) made = made * power(s["gamma"], step);
-  return base + made;
+  if (mode == CyclicMode::triangular2) return height * power(0.5, done);
+  if (mode == CyclicMode::exp_range) return height * power(s["gamma"], step);
+  return height;
+}
+Tensor cyclic_rule(const Schedule& s, const Tensor& step) {
+  return s["base_lr"] + (s["max_lr"] - s["base_lr"]) * cyclic_height(s, step);
+}
+Tensor cyclic_momentum_rule(const Schedule& s, const Tensor& step) {
+  const Tensor& most = s["max_momentum"];
+  return most - (most - s["base_momentum"]) * cyclic_height(s, step);
 }
 
-Tensor one_cycle_rule(const Schedule& s, const Tensor& step) {
-  const Tensor first = s["max_lr"] / s["div_factor"];
+// From `first` to `top`, and to `last`.
+Tensor one_cycle(const Schedule& s, const Tensor& step, const Tensor& first, const Tensor& top,
+                 const Tensor& last) {
   const Tensor &total = s["total_steps"], peak = s["pct_start"] * total;
-  std::vector<std::pair<Tensor, Tensor>> ends{{peak - 1., s["max_lr"]}};
-  if (s.option("three_phase") != 0) {
-    ends.emplace_back(2. * s["pct_start"] * total - 2., first);
-  }
-  ends.emplace_back(total - 1., first / s["final_div_factor"]);
+  std::vector<std::pair<Tensor, Tensor>> ends{{peak - 1., top}};
+  if (s.option("three_phase") != 0) ends.emplace_back(2. * peak - 2., first);
+  ends.emplace_back(total - 1., last);
   Tensor made, begin = zeros_like(total), value = first;
   for (const auto& [end, target] : ends) {
     const Tensor phase = along(shape_of(s), value, target, (step - begin) / (end - begin));
@@ -106,6 +111,13 @@ Tensor one_cycle_rule(const Schedule& s, const Tensor& step) {
     std::tie(begin, value) = std::pair(end, target);
   }
   return made;
+}
+Tensor one_cycle_rule(const Schedule& s, const Tensor& step) {
+  const Tensor first = s["max_lr"] / s["div_factor"];
+  return one_cycle(s, step, first, s["max_lr"], first / s["final_div_factor"]);
+}
+Tensor one_cycle_momentum_rule(const Schedule& s, const Tensor& step) {
+  return one_cycle(s, step, s["max_momentum"], s["base_momentum"], s["max_momentum"]);
 }
 
 Tensor swa_rule(const Schedule& s, const Tensor& step) {
@@ -131,6 +143,41 @@ Tensor chained_rule(const Schedule& s, const Tensor& step) {
   Tensor made = schedulers[0](step);
   for (size_t i = 1; i < schedulers.size(); ++i) made = made * schedulers[i](step);
   return made;
+}
+
+// ---- Cycles, of rates and momentums
+
+using Values = std::map<std::string, double>;
+
+Values momentum_numbers(std::string_view name, bool cycles, double base, double most) {
+  if (!cycles) {
+    throw ValueError("{}: there is no momentum with cycle_momentum = false", name)
+        .at(Location::of_caller())
+        .hint("leave cycle_momentum out");
+  }
+  expect_numbers(name, {decay_number("base_momentum", base), decay_number("max_momentum", most)});
+  return {{"base_momentum", base}, {"max_momentum", most}};
+}
+
+Schedule cycle_of(const CyclicLR& c, ScheduleFormula::Rule rule, Values numbers) {
+  expect_above_zero("lr_scheduler::CyclicLR", "step_size_up", c.step_size_up);
+  numbers["step_size_up"] = c.step_size_up;
+  numbers["step_size_down"] = c.step_size_down.value_or(c.step_size_up);
+  numbers["gamma"] = c.gamma;
+  const Schedule made(
+      rule, numbers,
+      {{"mode", static_cast<int64_t>(c.mode)}, {"scales_by_iterations", c.scales_by_iterations}});
+  return c.scale_fn ? made.with("scale_fn", *c.scale_fn) : made;
+}
+
+Schedule cycle_of(const OneCycleLR& c, ScheduleFormula::Rule rule, Values numbers) {
+  expect_above_zero("lr_scheduler::OneCycleLR", "total_steps", c.total_steps);
+  Number(c.pct_start).expect_within("lr_scheduler::OneCycleLR: pct_start", 0, kAboveOne);
+  numbers["total_steps"] = c.total_steps;
+  numbers["pct_start"] = c.pct_start;
+  Options options = options_of(c.anneal_strategy);
+  options["three_phase"] = c.three_phase;
+  return Schedule(rule, numbers, std::move(options));
 }
 
 }  // namespace
@@ -178,30 +225,23 @@ Schedule CosineAnnealingWarmRestarts::schedule() const {
 }
 
 Schedule CyclicLR::schedule() const {
-  expect_above_zero("lr_scheduler::CyclicLR", "step_size_up", step_size_up);
-  const Schedule made(
-      cyclic_rule,
-      {{"base_lr", base_lr},
-       {"max_lr", max_lr},
-       {"step_size_up", step_size_up},
-       {"step_size_down", step_size_down.value_or(step_size_up)},
-       {"gamma", gamma}},
-      {{"mode", static_cast<int64_t>(mode)}, {"scales_by_iterations", scales_by_iterations}});
-  return scale_fn ? made.with("scale_fn", *scale_fn) : made;
+  return cycle_of(*this, cyclic_rule, {{"base_lr", base_lr}, {"max_lr", max_lr}});
+}
+Schedule CyclicLR::momentum() const {
+  const std::string_view name = "lr_scheduler::CyclicLR";
+  return cycle_of(*this, cyclic_momentum_rule,
+                  momentum_numbers(name, cycle_momentum, base_momentum, max_momentum));
 }
 
 Schedule OneCycleLR::schedule() const {
-  expect_above_zero("lr_scheduler::OneCycleLR", "total_steps", total_steps);
-  Number(pct_start).expect_within("lr_scheduler::OneCycleLR: pct_start", 0, kAboveOne);
-  Options options = options_of(anneal_strategy);
-  options["three_phase"] = three_phase;
-  return Schedule(one_cycle_rule,
-                  {{"max_lr", max_lr},
-                   {"total_steps", total_steps},
-                   {"pct_start", pct_start},
-                   {"div_factor", div_factor},
-                   {"final_div_factor", final_div_factor}},
-                  std::move(options));
+  return cycle_of(
+      *this, one_cycle_rule,
+      {{"max_lr", max_lr}, {"div_factor", div_factor}, {"final_div_factor", final_div_factor}});
+}
+Schedule OneCycleLR::momentum() const {
+  const std::string_view name = "lr_scheduler::OneCycleLR";
+  return cycle_of(*this, one_cycle_momentum_rule,
+                  momentum_numbers(name, cycle_momentum, base_momentum, max_momentum));
 }
 
 Schedule SWALR::schedule() const {

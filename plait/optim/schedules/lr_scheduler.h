@@ -79,7 +79,10 @@ enum class CyclicMode { triangular, triangular2, exp_range };
 
 // From base_lr to max_lr over step_size_up steps, and back over step_size_down, again and again.
 // The height of a cycle is the same, half of that before, or falls as gamma^step; or scale_fn gives
-// it, a function of the cycle, which counts from 1, or of the step.
+// it, a function of the cycle, which counts from 1, or of the step. The momentum cycles the other
+// way, from max_momentum to base_momentum and back, where it is used:
+//
+//   optim::Sgd optimizer(model, {.lr = cycle, .momentum = cycle.momentum()});
 struct CyclicLR {
   double base_lr, max_lr, step_size_up = 2000;
   std::optional<double> step_size_down = {};  // step_size_up by default
@@ -87,18 +90,27 @@ struct CyclicLR {
   double gamma = 1;
   std::optional<Schedule> scale_fn = {};
   bool scales_by_iterations = false;  // then scale_fn is a function of the step
+  bool cycle_momentum = true;         // false: there is no momentum()
+  double base_momentum = 0.8, max_momentum = 0.9;
   Schedule schedule() const;
+  Schedule momentum() const;
   Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 
 // Rises from max_lr / div_factor to max_lr over pct_start of total_steps, and falls to the
 // beginning divided by final_div_factor; with three phases it falls back as fast as it rose first.
+// The momentum cycles the other way, where it is used:
+//
+//   optim::AdamW optimizer(model, {.lr = cycle, .beta1 = cycle.momentum()});
 struct OneCycleLR {
   double max_lr, total_steps, pct_start = 0.3;
   Shape1d anneal_strategy = Shape1d::cosine;
   double div_factor = 25, final_div_factor = 1e4;
   bool three_phase = false;
+  bool cycle_momentum = true;  // false: there is no momentum()
+  double base_momentum = 0.85, max_momentum = 0.95;
   Schedule schedule() const;
+  Schedule momentum() const;
   Tensor operator()(const Tensor& step) const { return schedule()(step); }
 };
 

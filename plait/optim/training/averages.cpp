@@ -29,7 +29,8 @@ Tensor in_dtype_of(const Tensor& average, const Tensor& newest) {
 }  // namespace
 
 void average_leaves(std::span<const ModelLeaf> averages, std::span<const ModelLeaf> models,
-                    const Tensor& weight, const Tensor& n_averaged, bool use_buffers) {
+                    const Tensor& weight, const Tensor& n_averaged, bool use_buffers,
+                    AverageFunction avg_fn) {
   expect_alike(averages, models);
   const Tensor is_first = n_averaged == 0;
   for (size_t i = 0; i < models.size(); ++i) {
@@ -38,6 +39,11 @@ void average_leaves(std::span<const ModelLeaf> averages, std::span<const ModelLe
     const Tensor own = in_dtype_of(average, newest);
     if (!is_trained(newest) || (models[i].is_buffer && !use_buffers)) {
       average = own;
+      continue;
+    }
+    if (avg_fn != nullptr) {
+      const Tensor made = in_dtype_of(average, avg_fn(average, newest, n_averaged));
+      average = where(is_first, own, made);
       continue;
     }
     const Tensor before = as_wide(average), difference = as_wide(newest) - before;

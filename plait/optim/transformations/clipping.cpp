@@ -162,7 +162,7 @@ Transformation adaptive_grad_clip(Number clipping, Number eps,
        .one = [axis](const StepNumbers& n, const Tensor& update, const Tensor& parameter, Kept) {
          const Tensor norm = unitwise_norm(update, axis);
          const Tensor most = n["clipping"] * maximum(unitwise_norm(parameter, axis), n["eps"]);
-         return where(norm < most, update, update * (most / maximum(norm, 1e-6)));
+         return unitwise_clip(norm, most, update);
        }});
 }
 
@@ -170,6 +170,18 @@ Tensor unitwise_norm(const Tensor& x, const std::optional<std::vector<int64_t>>&
   const auto axes = axis ? axis : axes_of_unit(x);
   const Tensor total = sum_of_squares(x, axes ? Axes(*axes) : Axes(), true);
   return broadcast_to(sqrt(total), x.shape());
+}
+
+Tensor unitwise_clip(const Tensor& g_norm, const Tensor& max_norm, const Tensor& grad,
+                     double div_eps) {
+  for (const auto& [name, norm] :
+       {std::pair("g_norm", &g_norm), std::pair("max_norm", &max_norm)}) {
+    if (norm->shape() == grad.shape()) continue;
+    throw ShapeError("optim::unitwise_clip: {} is {}, expected the shape of the gradient, {}", name,
+                     norm->type().text(), grad.type().text())
+        .at(Location::of_caller());
+  }
+  return where(g_norm < max_norm, grad, grad * (max_norm / maximum(g_norm, div_eps)));
 }
 
 std::pair<Tensors, Tensor> per_example_global_norm_clip(const Tensors& grads,

@@ -24,6 +24,10 @@ Transformation adaptive_grad_clip(Number clipping, Number eps = 1e-3,
 // for layers whose last axis is their output: all of a vector, the first axis of a matrix, the
 // first three of a convolution.
 Tensor unitwise_norm(const Tensor& x, const std::optional<std::vector<int64_t>>& axis = {});
+// A gradient whose units have at most a norm: g_norm are the norms that they have, max_norm those
+// that they may have, both of the shape of the gradient.
+Tensor unitwise_clip(const Tensor& g_norm, const Tensor& max_norm, const Tensor& grad,
+                     double div_eps = 1e-6);
 
 // Clips the gradient of each example, along the first axis, to a norm; returns their sum, and how
 // many were clipped.

@@ -1,9 +1,6 @@
 #include "plait/optim/transformations/galore.h"
 
 #include <algorithm>
-#include <set>
-
-#include <fmt/ranges.h>
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
@@ -12,6 +9,7 @@
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/linalg/linalg.h"
 #include "plait/ops/products/linear.h"
+#include "plait/optim/inside/matrix_view.h"
 #include "plait/optim/inside/transformation_rule.h"
 #include "plait/optim/transformations/moments.h"
 #include "plait/optim/transformations/scaling.h"
@@ -20,50 +18,7 @@
 namespace plait::optim {
 namespace {
 
-// A parameter as a matrix.
-class MatrixView {
- public:
-  MatrixView(const Tensor& parameter, const GaLoreDimensionNumbers& axes) {
-    const auto rank = static_cast<int64_t>(parameter.rank());
-    for (const auto* const group : {&axes.reduction_axis, &axes.output_axis}) {
-      for (const int64_t axis : *group) order_.push_back(axis < 0 ? axis + rank : axis);
-    }
-    const std::set<int64_t> all(order_.begin(), order_.end());
-    if (static_cast<int64_t>(all.size()) != rank || order_.size() != all.size() ||
-        (rank > 0 && (*all.begin() != 0 || *all.rbegin() != rank - 1))) {
-      throw ValueError(
-          "optim::scale_by_galore: the axes of rows are {} and those of columns {}, "
-          "expected each axis of {} once",
-          fmt::join(axes.reduction_axis, ", "), fmt::join(axes.output_axis, ", "),
-          parameter.type().text())
-          .at(Location::of_caller());
-    }
-    for (size_t i = 0; i < order_.size(); ++i) {
-      const Dim size = parameter.shape(order_[i]);
-      moved_.append(size);
-      (i < axes.reduction_axis.size() ? rows_ : columns_) *= size.number();
-    }
-  }
-
-  int64_t rows() const { return rows_; }
-  int64_t columns() const { return columns_; }
-  bool is_tall() const { return rows_ >= columns_; }
-  int64_t least() const { return std::min(rows_, columns_); }
-
-  Tensor of(const Tensor& x) const { return reshape(permute_dims(x, order_), {rows_, columns_}); }
-  Tensor back(const Tensor& matrix) const {
-    std::vector<int64_t> places(order_.size());
-    for (size_t i = 0; i < order_.size(); ++i) {
-      places[static_cast<size_t>(order_[i])] = static_cast<int64_t>(i);
-    }
-    return permute_dims(reshape(matrix, moved_), places);
-  }
-
- private:
-  std::vector<int64_t> order_;
-  Shape moved_;
-  int64_t rows_ = 1, columns_ = 1;
-};
+bool is_tall(const MatrixView& view) { return view.rows() >= view.columns(); }
 
 struct GaLoreRule final : TransformationRule {
   explicit GaLoreRule(const ScaleByGaLoreOptions& options)
@@ -82,8 +37,13 @@ struct GaLoreRule final : TransformationRule {
       axes.emplace();
     }
     if (!axes) return std::nullopt;
-    const MatrixView view(parameter, *axes);
-    if (view.least() == 0) return std::nullopt;
+    MatrixView view(name, parameter, axes->reduction_axis, axes->output_axis);
+    if (view.has_batch()) {
+      throw ValueError("{}: {} is {}, expected each axis of it in weight_dimension_numbers", name,
+                       path, parameter.type().text())
+          .at(Location::of_caller());
+    }
+    if (view.rows() == 0 || view.columns() == 0) return std::nullopt;
     return view;
   }
 
@@ -99,10 +59,10 @@ struct GaLoreRule final : TransformationRule {
         projected[path] = zeros_like(value);
         continue;
       }
-      const int64_t few = std::min(rank, view->least());
+      const int64_t few = std::min({rank, view->rows(), view->columns()});
       projectors[path] = zeros({std::max(view->rows(), view->columns()), few}, value.dtype());
       projected[path] = zeros(
-          view->is_tall() ? Shape{few, view->columns()} : Shape{view->rows(), few}, value.dtype());
+          is_tall(*view) ? Shape{few, view->columns()} : Shape{view->rows(), few}, value.dtype());
     }
     made.parts.emplace("inner", inner.init(projected));
     return made;
@@ -118,7 +78,7 @@ struct GaLoreRule final : TransformationRule {
     for (const auto& [path, given] : updates) {
       const auto view = matrix_of(path, given);
       projected[path] =
-          view ? to_few(view->of(given), is_due, projectors.at(path), view->is_tall()) : given;
+          view ? to_few(view->of(given), is_due, projectors.at(path), is_tall(*view)) : given;
     }
     Tensors made = update_of(inner, projected, state.parts.at("inner"), {});
     for (auto& [path, value] : made) {
@@ -127,7 +87,7 @@ struct GaLoreRule final : TransformationRule {
       if (!view) continue;
       const Tensor projector = astype(projectors.at(path), value.dtype());
       const Tensor whole =
-          view->is_tall() ? matmul(projector, value) : matmul(value, matrix_transpose(projector));
+          is_tall(*view) ? matmul(projector, value) : matmul(value, matrix_transpose(projector));
       value = astype(astype(factor, wide(given.dtype())) * view->back(whole), given.dtype());
     }
     count = count + 1;
@@ -140,17 +100,16 @@ struct GaLoreRule final : TransformationRule {
 
  private:
   // The projected matrix; the projector is new if it is due.
-  static Tensor to_few(const Tensor& matrix, const Tensor& is_due, Tensor& projector,
-                       bool is_tall) {
+  static Tensor to_few(const Tensor& matrix, const Tensor& is_due, Tensor& projector, bool tall) {
     const Dim few = projector.shape(1);
     const DType dtype = projector.dtype();
     const auto leading = [&]() -> Tensor {
       const auto [u, s, vh] = linalg::svd(astype(matrix, wide(matrix.dtype())));
-      return astype(slice_axis(is_tall ? u : matrix_transpose(vh), 1, 0, few), dtype);
+      return astype(slice_axis(tall ? u : matrix_transpose(vh), 1, 0, few), dtype);
     };
     projector = cond(is_due, leading, [&]() -> Tensor { return projector; });
     const Tensor by = astype(projector, matrix.dtype());
-    return is_tall ? matmul(matrix_transpose(by), matrix) : matmul(matrix, by);
+    return tall ? matmul(matrix_transpose(by), matrix) : matmul(matrix, by);
   }
 };
 

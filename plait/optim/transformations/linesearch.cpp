@@ -138,6 +138,20 @@ struct LbfgsRule final : TransformationRule {
   bool scale_init_precond;
 };
 
+// Gradients that point uphill, and back: complex ones are conjugated.
+Tensors uphill(const Tensors& gradients) {
+  return map_leaves(
+      gradients, [](const Tensor& each) { return is_complex(each.dtype()) ? conj(each) : each; });
+}
+
+const State* find_search(const State& state) {
+  if (state.kept.contains("grad") && state.values.contains("value")) return &state;
+  for (const auto& [name, part] : state.parts) {
+    if (const State* const found = find_search(part)) return found;
+  }
+  return nullptr;
+}
+
 struct SearchRule : TransformationRule {
   using TransformationRule::TransformationRule;
   void expect(const Tensors& parameters, const UpdateOptions& options) const {
@@ -169,8 +183,13 @@ struct BacktrackingRule final : SearchRule {
                     positive("increase_factor", options.increase_factor),
                     positive("max_learning_rate", options.max_learning_rate),
                     positive("atol", options.atol),
-                    positive("rtol", options.rtol)}) {}
-  State init(const Tensors&) const override { return begun(); }
+                    positive("rtol", options.rtol)}),
+        store_grad(options.store_grad) {}
+  State init(const Tensors& parameters) const override {
+    State made = begun();
+    if (store_grad) made.kept["grad"] = zeros_of(parameters);
+    return made;
+  }
 
   Tensors update(const Tensors& updates, State& state, const Tensors& parameters,
                  const UpdateOptions& options) const override {
@@ -203,8 +222,14 @@ struct BacktrackingRule final : SearchRule {
     state.values["decrease_error"] = found.at("error");
     state.values["num_linesearch_steps"] = found.at("steps");
     state.values["count"] = state.values["count"] + 1;
+    if (store_grad) {
+      const auto loss = [&](const Tensors& at) -> Tensor { return options.value_fn(at); };
+      const Tensors there = cast_like(added(parameters, found.at("rate"), updates), parameters);
+      state.kept["grad"] = cast_like(uphill(grad(loss)(there)), parameters);
+    }
     return scaled(rate, updates);
   }
+  bool store_grad;
 };
 
 // ---- Zoom
@@ -248,8 +273,7 @@ struct Line {
       return options.value_fn(point);
     };
     const auto [loss, raw] = value_and_grad(function)(there);
-    const Tensors grad = map_leaves(
-        raw, [](const Tensor& each) { return is_complex(each.dtype()) ? conj(each) : each; });
+    const Tensors grad = uphill(raw);
     const OnLine place{stepsize, as_f64(loss), dot(grad, updates)};
     Tensor error = place.value - value - n.at("slope_rtol") * stepsize * slope;
     if (n.contains("approx_dec_rtol")) {
@@ -443,6 +467,16 @@ Transformation scale_by_backtracking_linesearch(Number max_backtracking_steps,
 Transformation scale_by_zoom_linesearch(Number max_linesearch_steps, const ZoomOptions& options) {
   return transformation_of<ZoomRule>(std::move(max_linesearch_steps), options);
 }
+
+const State& search_state(const State& state) {
+  if (const State* const found = find_search(state)) return *found;
+  throw ValueError("optim::value_and_grad_from_state: the state has no value and gradient")
+      .at(Location::of_caller())
+      .hint(
+          "use a line search that stores them: scale_by_zoom_linesearch, or "
+          "scale_by_backtracking_linesearch(n, {.store_grad = true})");
+}
+Tensors stored_gradient(const State& search) { return uphill(search.kept.at("grad")); }
 
 Transformation lbfgs(const std::optional<Number>& learning_rate, const LbfgsOptions& options) {
   const Transformation search = options.linesearch.value_or(

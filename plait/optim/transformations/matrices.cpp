@@ -11,11 +11,13 @@
 #include "plait/ops/products/linear.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
+#include "plait/optim/inside/matrix_view.h"
 #include "plait/optim/inside/transformation_rule.h"
 #include "plait/optim/transformations/descents.h"
 #include "plait/optim/transformations/scaling.h"
 #include "plait/transform/control/control.h"
 #include "plait/transform/derivatives/grad.h"
+#include "plait/transform/vmap.h"
 
 namespace plait::optim {
 namespace {
@@ -68,14 +70,54 @@ Transformation scale_by_shape(std::optional<Number> consistent_rms) {
       {.name = "optim::muon",
        .numbers = std::move(numbers),
        .one = [](const StepNumbers& n, const Tensor& update, const Tensor&, std::span<Tensor>) {
-         const auto rows = static_cast<double>(update.shape(0).number());
-         const auto columns = static_cast<double>(update.shape(1).number());
+         const auto rows = static_cast<double>(update.shape(-2).number());
+         const auto columns = static_cast<double>(update.shape(-1).number());
          if (n.has("consistent_rms")) {
            return std::sqrt(std::max(rows, columns)) * n["consistent_rms"] * update;
          }
-         return std::sqrt(std::max(1., columns / rows)) * update;
+         return std::sqrt(std::max(1., columns / std::max(rows, 1.))) * update;
        }});
 }
+
+// Applies a transformation to parameters as matrices, where the others stay as they are.
+struct InMatricesRule final : TransformationRule {
+  InMatricesRule(std::string owner, Transformation given, MuonDimensions numbers_of)
+      : TransformationRule(std::move(owner)),
+        inner(std::move(given)),
+        dimensions(std::move(numbers_of)) {}
+
+  template <class Move>
+  Tensors moved(const Tensors& like, const Tensors& tensors, const Move& move) const {
+    Tensors made;
+    for (const auto& [path, value] : tensors) {
+      const Tensor& parameter = at_path(name, "the tree", like, path);
+      const auto axes = dimensions(path, parameter);
+      made.emplace(
+          path,
+          axes ? move(MatrixView(name, parameter, axes->reduction_axis, axes->output_axis), value)
+               : value);
+    }
+    return made;
+  }
+  Tensors as_matrices(const Tensors& tensors) const {
+    return moved(tensors, tensors,
+                 [](const MatrixView& view, const Tensor& x) { return view.of(x); });
+  }
+
+  State init(const Tensors& parameters) const override {
+    return inner.init(as_matrices(parameters));
+  }
+  Tensors update(const Tensors& updates, State& state, const Tensors& parameters,
+                 const UpdateOptions& options) const override {
+    const Tensors made =
+        update_of(inner, as_matrices(updates), state, as_matrices(parameters), options);
+    return moved(updates, made,
+                 [](const MatrixView& view, const Tensor& x) { return view.back(x); });
+  }
+
+  Transformation inner;
+  MuonDimensions dimensions;
+};
 
 struct HutchinsonRule final : TransformationRule {
   explicit HutchinsonRule(Tensor random_key)
@@ -189,7 +231,8 @@ Transformation scale_by_muon(const ScaleByMuonOptions& options) {
   const Coefficients rows = rows_of(options.ns_coeffs, options.ns_steps);
   const auto one = [rows, options](const StepNumbers& n, const Tensor& update, const Tensor&,
                                    std::span<Tensor> kept) {
-    if (update.rank() != 2) {
+    const bool is_batch = options.weight_dimension_numbers && update.rank() == 3;
+    if (update.rank() != 2 && !is_batch) {
       throw ShapeError("optim::scale_by_muon: a parameter is {}, expected a matrix",
                        update.type().text())
           .at(Location::of_caller())
@@ -199,27 +242,38 @@ Transformation scale_by_muon(const ScaleByMuonOptions& options) {
     const Tensor mean = options.nesterov
                             ? n.mix("beta", kept[0] / n["next bias"], update / n["bias"])
                             : kept[0] / n["bias"];
-    const Tensor made = orthogonal(mean, rows, options.preconditioning, n["eps"]);
+    const auto of_matrix = [&](const Tensor& matrix) -> Tensor {
+      return orthogonal(matrix, rows, options.preconditioning, n["eps"]);
+    };
+    const Tensor made = is_batch ? vmap(of_matrix)(mean) : of_matrix(mean);
     return options.adaptive ? sum(mean * made) * made : made;
   };
-  return per_parameter(
-      {.name = "optim::scale_by_muon",
-       .numbers = {decay_number("beta", options.beta), positive("eps", options.eps)},
-       .kept = {"mu"},
-       .begin =
-           [dtype = options.mu_dtype](const Tensor& parameter, const StepNumbers&) {
-             const DType own = dtype.value_or(parameter.dtype());
-             return std::vector{zeros_like(astype(parameter, own))};
-           },
-       .at =
-           [](Tensors& n, const Tensor& t, const Tensors&) {
-             n["bias"] = 1. - power(n["beta"], t);
-             n["next bias"] = 1. - power(n["beta"], t + 1.);
-           },
-       .one = one});
+  const Transformation made =
+      per_parameter({.name = "optim::scale_by_muon",
+                     .numbers = {decay_number("beta", options.beta), positive("eps", options.eps)},
+                     .kept = {"mu"},
+                     .begin =
+                         [dtype = options.mu_dtype](const Tensor& parameter, const StepNumbers&) {
+                           const DType own = dtype.value_or(parameter.dtype());
+                           return std::vector{zeros_like(astype(parameter, own))};
+                         },
+                     .at =
+                         [](Tensors& n, const Tensor& t, const Tensors&) {
+                           n["bias"] = 1. - power(n["beta"], t);
+                           n["next bias"] = 1. - power(n["beta"], t + 1.);
+                         },
+                     .one = one});
+  if (!options.weight_dimension_numbers) return made;
+  return transformation_of<InMatricesRule>("optim::scale_by_muon", made,
+                                           options.weight_dimension_numbers);
 }
 
 Transformation muon(Number learning_rate, const MuonAliasOptions& options) {
+  const MuonDimensions& dimensions = options.muon_weight_dimension_numbers;
+  const auto in_matrices = [&](const Transformation& inner) {
+    if (!dimensions) return inner;
+    return transformation_of<InMatricesRule>("optim::muon", inner, dimensions);
+  };
   const Transformation of_matrices =
       chain(scale_by_muon({.ns_coeffs = options.ns_coeffs,
                            .ns_steps = options.ns_steps,
@@ -228,8 +282,9 @@ Transformation muon(Number learning_rate, const MuonAliasOptions& options) {
                            .mu_dtype = options.mu_dtype,
                            .nesterov = options.nesterov,
                            .adaptive = options.adaptive,
-                           .preconditioning = options.preconditioning}),
-            scale_by_shape(options.consistent_rms),
+                           .preconditioning = options.preconditioning,
+                           .weight_dimension_numbers = dimensions}),
+            in_matrices(scale_by_shape(options.consistent_rms)),
             add_decayed_weights(options.weight_decay, options.weight_decay_mask),
             scale_by_learning_rate(learning_rate));
   const Transformation of_others = adamw(options.adam_learning_rate.value_or(learning_rate),
@@ -240,9 +295,12 @@ Transformation muon(Number learning_rate, const MuonAliasOptions& options) {
                                           .mu_dtype = options.mu_dtype,
                                           .weight_decay = options.adam_weight_decay,
                                           .nesterov = options.nesterov});
-  const auto labels = [](const Tensors& parameters) {
+  const auto labels = [dimensions](const Tensors& parameters) {
     std::map<std::string, std::string> found;
-    for (const auto& [path, value] : parameters) found[path] = value.rank() == 2 ? "muon" : "adam";
+    for (const auto& [path, value] : parameters) {
+      const bool is_matrix = dimensions ? dimensions(path, value).has_value() : value.rank() == 2;
+      found[path] = is_matrix ? "muon" : "adam";
+    }
     return found;
   };
   return partition({{"muon", of_matrices}, {"adam", of_others}}, Labels::Function(labels));

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "plait/optim/transformations/combining.h"
@@ -18,6 +21,16 @@ using Coefficients = std::vector<std::array<double, 3>>;
 Coefficients standard_coefficients();
 Coefficients dion_coefficients();  // coefficients of five steps
 
+// Which axes of a parameter are the rows of a matrix, and which the columns; further axes are a
+// batch of matrices.
+struct MuonDimensionNumbers {
+  std::vector<int64_t> reduction_axis{0};
+  std::vector<int64_t> output_axis{1};
+};
+// Those of the parameter at a path; none if it is not a matrix.
+using MuonDimensions = std::function<std::optional<MuonDimensionNumbers>(const std::string& path,
+                                                                         const Tensor& parameter)>;
+
 struct ScaleByMuonOptions {
   Coefficients ns_coeffs = standard_coefficients();
   int64_t ns_steps = 5;
@@ -27,6 +40,7 @@ struct ScaleByMuonOptions {
   bool nesterov = true;
   bool adaptive = false;
   Preconditioning preconditioning = Preconditioning::frobenius;
+  MuonDimensions weight_dimension_numbers = {};  // all parameters are matrices without
 };
 Transformation scale_by_muon(const ScaleByMuonOptions& options = {});
 
@@ -46,6 +60,7 @@ struct MuonAliasOptions {
   Number adam_eps_root = 0;
   Number adam_weight_decay = 0;
   std::optional<Number> adam_learning_rate = {};
+  MuonDimensions muon_weight_dimension_numbers = {};  // parameters of two axes are, without
   std::optional<Number> consistent_rms = {};
 };
 // Muon for matrices, AdamW for all other parameters.

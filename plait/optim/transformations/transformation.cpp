@@ -1,5 +1,7 @@
 #include "plait/optim/transformations/transformation.h"
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
@@ -138,9 +140,22 @@ const Tensor* State::find_value(std::string_view name) const {
   return nullptr;
 }
 
+void State::expect_within() const {
+  if (rule != nullptr) {
+    for (const NamedNumber& each : rule->numbers) {
+      const auto found = numbers.find(each.name);
+      if (found == numbers.end() || found->second.schedule || !found->second) continue;
+      Number(found->second.value())
+          .expect_within(fmt::format("{}: {}", rule->name, each.name), each.least, each.below);
+    }
+  }
+  for (const auto& [name, part] : parts) part.expect_within();
+}
+
 // ---- Rules
 
 void TransformationRule::begin(State& state) const {
+  state.rule = weak_from_this().lock();
   state.values["count"] = no_steps();
   for (const NamedNumber& each : numbers) state.numbers[each.name] = each.value;
 }
@@ -372,6 +387,7 @@ Tensor TransformedState::loss_scale() const {
 
 void TransformedState::follow(Tensors& parameters, const Tensors& gradients,
                               const UpdateOptions& options) {
+  state.expect_within();
   auto [updates, next] = transformation.update(gradients, state, parameters, options);
   state = std::move(next);
   steps = steps + 1;

@@ -23,12 +23,16 @@
 
 namespace plait::optim {
 
+struct TransformationRule;  // inside/transformation_rule.h
+
 // The state of a transformation: a tree of tensors. All numbers are in it, and their schedules.
 struct State {
   TreeNumbers numbers;                  // rates, decays
   Tensors values;                       // `count` and others
   std::map<std::string, Tensors> kept;  // by name, for each parameter
   std::map<std::string, State> parts;   // parts of the transformations inside, in order or by name
+  std::shared_ptr<const TransformationRule> rule =
+      {};  // has the limits of the numbers; not in the tree
 
   static constexpr auto fields() {
     return plait::fields<State>("numbers", &State::numbers, "values", &State::values, "kept",
@@ -39,6 +43,8 @@ struct State {
   TreeNumber& number(std::string_view name);
   // The value of this name here or in the first part that has one; null if there is none.
   const Tensor* find_value(std::string_view name) const;
+  // ValueError for a number, here or in a part, that was assigned and is out of its limits.
+  void expect_within() const;
 };
 
 // Needed by some transformations besides the gradient.
@@ -48,8 +54,6 @@ struct UpdateOptions {
   std::function<Tensor(const Tensors&)> value_fn = {};       // the loss by the parameters
   std::function<Tensors(const Tensors&, int)> grad_fn = {};  // the gradient by the parameters
 };
-
-struct TransformationRule;  // inside/transformation_rule.h
 
 class Transformation {
  public:
