@@ -94,7 +94,17 @@ ModelPointer Bpe::of_bytes() const {
   return model;
 }
 
+ModelPointer Bpe::with_dropout(std::optional<float> dropout) const {
+  auto model = std::make_shared<Bpe>(*this);
+  model->options_.dropout = dropout;
+  return model;
+}
+
 void Bpe::tokenize(std::string_view word, ModelMemory& memory, std::vector<ModelToken>& out) const {
+  if (has_draws()) {
+    tokenize_new(word, memory, out);
+    return;
+  }
   if (options_.ignores_merges) {
     const Vocabulary& words = is_of_bytes_ ? byte_words_ : vocabulary();
     if (const auto id = words.find(word)) {
@@ -124,26 +134,32 @@ void Bpe::tokenize_part(std::string_view part, uint32_t begin, ModelMemory& memo
   const bool is_cached = part.size() < WordCache::kLongestWord;
   const uint64_t hash = is_cached ? text_hash(part) : 0;
   if (!is_cached || !memory.cache.find(part, hash, out)) {
-    std::vector<BpeSymbol>& symbols = memory.symbols;
-    symbols.clear();
-    add_symbols(part, symbols);
-    if (symbols.size() <= kFew) {
-      merge_few(symbols);
-    } else {
-      merge_many(symbols, memory.candidates);
-    }
-    uint32_t at = 0;
-    for (const BpeSymbol& symbol : symbols) {
-      if (symbol.size == 0) continue;
-      out.push_back({symbol.id, at, at + symbol.size});
-      at += symbol.size;
-    }
+    tokenize_new(part, memory, out);
     if (is_cached) memory.cache.insert(part, hash, std::span(out).subspan(first));
   }
   if (begin == 0) return;
   for (size_t i = first; i < out.size(); ++i) {
     out[i].begin += begin;
     out[i].end += begin;
+  }
+}
+
+// Without the cache.
+void Bpe::tokenize_new(std::string_view part, ModelMemory& memory,
+                       std::vector<ModelToken>& out) const {
+  std::vector<BpeSymbol>& symbols = memory.symbols;
+  symbols.clear();
+  add_symbols(part, symbols);
+  if (symbols.size() <= kFew && !has_draws()) {
+    merge_few(symbols);
+  } else {
+    merge_many(memory);
+  }
+  uint32_t at = 0;
+  for (const BpeSymbol& symbol : symbols) {
+    if (symbol.size == 0) continue;
+    out.push_back({symbol.id, at, at + symbol.size});
+    at += symbol.size;
   }
 }
 
@@ -249,8 +265,12 @@ void Bpe::merge_few(std::vector<BpeSymbol>& symbols) const {
   symbols.resize(count);
 }
 
-// Keeps candidates in a heap. One is outdated if its symbols have been merged with others.
-void Bpe::merge_many(std::vector<BpeSymbol>& symbols, std::vector<BpeCandidate>& candidates) const {
+// Keeps candidates in a heap. One is outdated if its symbols have been merged with others. With
+// dropout, each that is taken is left out at random; the next one that is not, brings those back.
+void Bpe::merge_many(ModelMemory& memory) const {
+  std::vector<BpeSymbol>& symbols = memory.symbols;
+  std::vector<BpeCandidate>& candidates = memory.candidates;
+  std::vector<BpeCandidate>& left_out = memory.left_out;
   const auto is_later = [](const BpeCandidate& a, const BpeCandidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
   };
@@ -266,6 +286,7 @@ void Bpe::merge_many(std::vector<BpeSymbol>& symbols, std::vector<BpeCandidate>&
     if (add(left, right)) std::ranges::push_heap(candidates, is_later);
   };
   candidates.clear();
+  left_out.clear();
   const auto count = static_cast<int32_t>(symbols.size());
   for (int32_t i = 0; i < count; ++i) {
     symbols[static_cast<size_t>(i)].before = i - 1;
@@ -277,6 +298,17 @@ void Bpe::merge_many(std::vector<BpeSymbol>& symbols, std::vector<BpeCandidate>&
     std::ranges::pop_heap(candidates, is_later);
     const BpeCandidate best = candidates.back();
     candidates.pop_back();
+    if (has_draws()) {
+      if (memory.draws->chance(*options_.dropout)) {
+        left_out.push_back(best);
+        continue;
+      }
+      for (const BpeCandidate& each : left_out) {
+        candidates.push_back(each);
+        std::ranges::push_heap(candidates, is_later);
+      }
+      left_out.clear();
+    }
     BpeSymbol& left = symbols[best.position];
     if (left.size == 0 || left.after < 0) continue;
     BpeSymbol& right = symbols[static_cast<size_t>(left.after)];
