@@ -298,8 +298,9 @@ class Streams(InFolder):
 
 class Compressed(InFolder):
     def test_the_error_says_it(self):
-        for name, content in (("gzip", gzip.compress(b"x" * 2000)), ("xz", lzma.compress(b"x" * 2000)), ("bzip2", bz2.compress(b"x" * 2000)),
-                              ("zstd", b"\x28\xb5\x2f\xfd" + bytes(50))):
+        twice = gzip.compress(gzip.compress(b"x" * 2000))
+        for name, content in (("xz", lzma.compress(b"x" * 2000)), ("bzip2", bz2.compress(b"x" * 2000)), ("zstd", b"\x28\xb5\x2f\xfd" + bytes(50)),
+                              ("gzip", twice)):
             path = self.folder / "data"
             path.write_bytes(content)
             readers = [data.WebDataset, lambda path: list(data.WebStream(path)), lambda path: list(data.TextStream(path)), pl.io.TextLines,
