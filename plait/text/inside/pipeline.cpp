@@ -288,6 +288,9 @@ Encoding Pipeline::post_process(Encoding encoding, std::optional<Encoding> pair,
   if (encodings.size() == 1) {
     result = std::move(encodings[0]);
   } else {
+    size_t count = 0;
+    for (const Encoding& each : encodings) count += each.size();
+    reserve_tokens(result, count);
     for (const Encoding& each : encodings) append(result, each);
   }
   result.texts = texts;

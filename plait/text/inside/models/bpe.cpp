@@ -10,7 +10,8 @@ namespace plait::text {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // "▁", U+2581
-constexpr size_t kFew = 40;                              // symbols; more are merged with a heap
+constexpr char32_t kWideSymbols = 0x10000;
+constexpr size_t kFew = 40;  // symbols; more are merged with a heap
 
 // True if "▁" follows another character.
 bool has_inner_space_mark(std::string_view text) {
@@ -59,6 +60,22 @@ void Bpe::set_up_symbols() {
   for (size_t byte = 0; byte < 256; ++byte) {
     byte_tokens_[byte] = vocabulary().find(fmt::format("<0x{:02X}>", byte));
   }
+  for (const auto& [id, text] : vocabulary().entries()) {
+    if (text.size() < 2 || text.size() != utf8_size(static_cast<unsigned char>(text[0]))) continue;
+    const char32_t c = character_at(text, 0);
+    if (c >= kWideSymbols) continue;
+    if (c >= wide_symbols_.size()) wide_symbols_.resize(c + 1, kNoSymbol);
+    wide_symbols_[c] = id;
+  }
+}
+
+// The token of a character.
+std::optional<uint32_t> Bpe::symbol_of(std::string_view character) const {
+  const char32_t c = character_at(character, 0);
+  if (c < ascii_symbols_.size()) return ascii_symbols_[c];
+  if (c >= kWideSymbols) return vocabulary().find(character);
+  if (c >= wide_symbols_.size() || wide_symbols_[c] == kNoSymbol) return std::nullopt;
+  return wide_symbols_[c];
 }
 
 // A word may be split before each "▁" that follows another character if no merge makes a token that
@@ -84,6 +101,7 @@ ModelPointer Bpe::of_bytes() const {
     model->byte_symbols_[byte] = *id;
   }
   model->is_of_bytes_ = true;
+  model->wide_symbols_.clear();
   model->is_split_at_spaces_ = false;
   if (options_.ignores_merges) {
     for (const auto& [id, text] : vocabulary().entries()) {
@@ -224,7 +242,7 @@ void Bpe::add_symbols(std::string_view part, std::vector<BpeSymbol>& symbols) co
     std::string_view symbol = part.substr(at, size);
     std::optional<uint32_t> id;
     if (has_plain_symbols_) {
-      id = is_ascii(first) ? ascii_symbols_[first] : vocabulary().find(symbol);
+      id = symbol_of(symbol);
     } else {
       decorated = at == 0 ? "" : options_.prefix.value_or("");
       decorated += symbol;

@@ -50,6 +50,9 @@ class Bpe : public Model {
     uint32_t left, right, rank;
   };
 
+  static constexpr uint32_t kNoSymbol = UINT32_MAX;
+
+  std::optional<uint32_t> symbol_of(std::string_view character) const;
   bool has_draws() const { return options_.dropout.value_or(0) > 0; }
   void set_up_symbols();
   void set_up_parts();
@@ -68,6 +71,9 @@ class Bpe : public Model {
   std::array<std::optional<uint32_t>, 128> ascii_symbols_;  // ascii symbols of single characters
   std::array<std::optional<uint32_t>, 256> byte_tokens_;    // <0x00> to <0xFF>
   bool has_plain_symbols_ = false;                          // no prefix or suffix
+  // The tokens of other characters below U+10000, up to the last one that has a token; kNoSymbol if
+  // it has none.
+  std::vector<uint32_t> wide_symbols_;
   bool is_split_at_spaces_ = false;  // no token goes on past a "▁" that follows something else
 
   // For words of bytes.
