@@ -36,6 +36,7 @@
 #include "plait/core/trees/tree.h"
 #include "plait/core/trees/tree_key.h"
 #include "plait/core/trees/tree_visitor.h"
+#include "plait/core/uncopied.h"
 #include "plait/core/version.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/data/array_files.h"

@@ -6,6 +6,7 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
+#include "plait/ops/inside/random/philox.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/files/gguf_tokenizer.h"
 #include "plait/text/inside/pipeline.h"
@@ -29,6 +30,11 @@ std::vector<Result> for_all(size_t count, Compute compute) {
     }
   });
   return results;
+}
+
+EncodeOptions options_of_text(EncodeOptions options, size_t number) {
+  if (options.key) options.key = folded_key(*options.key, number);
+  return options;
 }
 
 Pipeline read_file(const std::string& path, const LoadOptions& options) {
@@ -84,16 +90,18 @@ Encoding Tokenizer::encode_words(const WordsInput& input, const EncodeOptions& o
 
 std::vector<Encoding> Tokenizer::encode_batch(std::span<const TextInput> inputs,
                                               const EncodeOptions& options) const {
-  auto encodings = for_all<Encoding>(
-      inputs.size(), [&](size_t i) { return pipeline_->encode(inputs[i], options, false); });
+  auto encodings = for_all<Encoding>(inputs.size(), [&](size_t i) {
+    return pipeline_->encode(inputs[i], options_of_text(options, i), false);
+  });
   pipeline_->pad_all(encodings);
   return encodings;
 }
 
 std::vector<Encoding> Tokenizer::encode_words_batch(std::span<const WordsInput> inputs,
                                                     const EncodeOptions& options) const {
-  auto encodings = for_all<Encoding>(
-      inputs.size(), [&](size_t i) { return pipeline_->encode_words(inputs[i], options, false); });
+  auto encodings = for_all<Encoding>(inputs.size(), [&](size_t i) {
+    return pipeline_->encode_words(inputs[i], options_of_text(options, i), false);
+  });
   pipeline_->pad_all(encodings);
   return encodings;
 }
@@ -162,6 +170,7 @@ size_t Tokenizer::special_token_count(bool is_pair) const {
 
 const std::optional<Truncation>& Tokenizer::truncation() const { return pipeline_->truncation; }
 const std::optional<Padding>& Tokenizer::padding() const { return pipeline_->padding; }
+std::optional<float> Tokenizer::dropout() const { return pipeline_->model->dropout(); }
 
 // ---- Other tokenizers.
 
@@ -191,6 +200,16 @@ Tokenizer Tokenizer::with_encode_special_tokens(bool value) const {
   Pipeline changed = *pipeline_;
   changed.encodes_special_tokens = value;
   return Tokenizer(Pipeline::finish_changed(std::move(changed)));
+}
+
+Tokenizer Tokenizer::with_dropout(std::optional<float> probability) const {
+  if (probability && !(*probability >= 0 && *probability <= 1)) {
+    throw ValueError("Tokenizer: the dropout is {}, expected 0 to 1", *probability);
+  }
+  Pipeline changed = *pipeline_;
+  changed.model = pipeline_->model->with_dropout(probability);
+  if (!changed.model) throw ValueError("Tokenizer: only models of BPE have dropout");
+  return Tokenizer(Pipeline::finish(std::move(changed)));
 }
 
 // ---- Decoding in a stream.

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/numbers/element.h"
 #include "plait/text/added_token.h"
 #include "plait/text/encoding.h"
 
@@ -46,6 +47,9 @@ struct Padding {
 struct EncodeOptions {
   bool add_special_tokens = true;
   bool byte_offsets = false;  // otherwise offsets count characters
+  // For a model with dropout, which needs it: the tokens are a function of the text and the key. A
+  // batch draws for its text i from data::fold_in(key, i).
+  std::optional<KeyBits> key = {};
 };
 
 // A text, or a pair of them.
@@ -133,6 +137,9 @@ class Tokenizer {
   const std::optional<Truncation>& truncation() const;
   const std::optional<Padding>& padding() const;
 
+  // The probability with which BPE leaves a merge out.
+  std::optional<float> dropout() const;
+
   // ---- Other tokenizers.
 
   Tokenizer with_truncation(std::optional<Truncation> truncation) const;
@@ -141,6 +148,8 @@ class Tokenizer {
   Tokenizer with_added_tokens(const std::vector<AddedToken>& tokens) const;
   // True: special tokens in a text are split like other text. Not part of the file.
   Tokenizer with_encode_special_tokens(bool value) const;
+  // ValueError if the model is not BPE, or the probability is not from 0 to 1.
+  Tokenizer with_dropout(std::optional<float> probability) const;
 
  private:
   friend class TokenizerFactory;

@@ -20,7 +20,7 @@ void expect(bool condition, const char* message) {
 }
 
 void encode(const Tokenizer& tokenizer, std::string_view text) {
-  const auto encoding = tokenizer.encode(text, {.byte_offsets = true});
+  const auto encoding = tokenizer.encode(text, {.byte_offsets = true, .key = plait::KeyBits{}});
   for (size_t i = 0; i < encoding.size(); ++i) {
     const auto [begin, end] = encoding.offsets[i];
     expect(begin <= end, "a token ends before it begins");

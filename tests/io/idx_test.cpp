@@ -5,9 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/io/inside/deflate.h"
+#include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
 
+#include "tests/io/gzip_samples.h"
 #include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"
 
@@ -17,25 +18,6 @@ namespace {
 using namespace std::string_literals;
 
 Array from_idx(const std::string& file) { return read_idx(bytes_of(std::string_view(file))); }
-
-// A hand-made gzip file as in RFC 1952; a name makes the header longer.
-std::string gzip(const std::string& content, const std::string& name = "") {
-  std::vector<std::byte> file;
-  for (const char c : "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"s) file.push_back(std::byte(c));
-  if (!name.empty()) {
-    file[3] = std::byte{8};
-    for (const char c : name + '\0') file.push_back(std::byte(c));
-  }
-  const std::span<const std::byte> part = bytes_of(std::string_view(content));
-  deflate_into(
-      [&](std::span<const std::byte> bytes) {
-        file.insert(file.end(), bytes.begin(), bytes.end());
-      },
-      {&part, 1});
-  append_number<uint32_t>(file, crc32_of(part));
-  append_number<uint32_t>(file, static_cast<uint32_t>(content.size()));
-  return std::string(characters_of(file));
-}
 
 const std::string kBytes = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\xff"s;
 

@@ -101,6 +101,27 @@ TEST(Bpe, TheEarliestMergeIsDoneFirst) {
   EXPECT_EQ(spelt(model, "axb"), "ab ");  // without an unknown token, x is left out
 }
 
+TEST(Bpe, MergesAreLeftOutByDropout) {
+  const Bpe plain(vocabulary_of({"a", "b", "ab"}), {{"a", "b", 0}}, {});
+  const auto spelt_with = [&](std::optional<float> dropout, uint64_t seed) {
+    ModelMemory memory;
+    memory.draws.emplace(KeyBits{{seed, 0}});
+    std::vector<ModelToken> tokens;
+    plain.with_dropout(dropout)->tokenize("ab", memory, tokens);
+    return tokens.size();
+  };
+  EXPECT_FALSE(plain.dropout());
+  size_t merged = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    EXPECT_EQ(spelt_with(std::nullopt, seed), 1u);
+    EXPECT_EQ(spelt_with(0.0f, seed), 1u);
+    EXPECT_EQ(spelt_with(1.0f, seed), 2u);
+    EXPECT_EQ(spelt_with(0.25f, seed), spelt_with(0.25f, seed));
+    if (spelt_with(0.25f, seed) == 1) ++merged;
+  }
+  EXPECT_NEAR(static_cast<double>(merged), 750, 70);  // five standard deviations
+}
+
 TEST(Bpe, UnknownCharactersAreOneTokenOrBytes) {
   const BpeOptions fused{.unknown = "?", .fuses_unknown = true};
   EXPECT_EQ(spelt(Bpe(vocabulary_of({"a", "?"}), {}, fused), "xyaz"), "? a ? ");

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/system/thread_team.h"
+#include "plait/data/sample_key.h"
 #include "plait/text/inside/unicode.h"
 #include "plait/text/training.h"
 #include "plait/text/vocabulary_parts.h"
@@ -44,6 +45,31 @@ TEST(Tokenizer, TextsBecomeIdsAndTextsAgain) {
   EXPECT_EQ(tokenizer.decode(encoding.ids), "hé 語");
   EXPECT_EQ(tokenizer.vocab_size(), 256u);
   EXPECT_EQ(encoding.token(0), "h");
+}
+
+TEST(Tokenizer, DropoutDrawsFromAKey) {
+  const Tokenizer tokenizer = Tokenizer::parse(
+      R"({"model":{"type":"BPE","dropout":0.5,"vocab":{"a":0,"b":1,"ab":2,"abab":3},
+          "merges":[["a","b"],["ab","ab"]]}})");
+  EXPECT_EQ(tokenizer.dropout(), 0.5f);
+  EXPECT_THROW(tokenizer.encode("abab"), ValueError);
+  EXPECT_EQ(tokenizer.with_dropout(std::nullopt).encode("abab").ids, ids({3}));
+  EXPECT_EQ(tokenizer.with_dropout(1).encode("abab", {.key = KeyBits{}}).ids, ids({0, 1, 0, 1}));
+  EXPECT_THROW(tokenizer.with_dropout(1.5), ValueError);
+  EXPECT_THROW(words().with_dropout(0.5), ValueError);
+  EXPECT_EQ(words().encode("a", {.key = KeyBits{}}).ids, ids({1}));  // has no use for it
+  const std::vector<TextInput> inputs(50, TextInput{"abab"});
+  const auto key_of = [](uint64_t i) {
+    return data::fold_in(KeyBits{{7, 0}}, static_cast<int64_t>(i));
+  };
+  const auto batch = tokenizer.encode_batch(inputs, {.key = KeyBits{{7, 0}}});
+  size_t whole = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EXPECT_EQ(batch[i].ids, tokenizer.encode("abab", {.key = key_of(i)}).ids);
+    if (batch[i].size() == 1) ++whole;
+  }
+  EXPECT_GT(whole, 0u);
+  EXPECT_LT(whole, inputs.size());
 }
 
 TEST(Tokenizer, StreamsGiveWholeCharacters) {

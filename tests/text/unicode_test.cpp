@@ -5,6 +5,7 @@
 #include "plait/io/inside/utf8.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/normal_form.h"
+#include "plait/text/inside/script_groups.h"
 
 #include "tests/support/errors.h"
 
@@ -82,6 +83,22 @@ TEST(NormalForms, ComposeAndDecompose) {
   EXPECT_EQ(normalized("\u1100\u1161\u11a8", false, true), "각");
   EXPECT_EQ(normalized("a\u0301\u0323", false, true), "ạ\u0301");  // in canonical order
   EXPECT_EQ(normalized("\u0958", false, true), "\u0915\u093c");    // is never composed
+}
+
+// By Unicode 9, with what the reference joins.
+TEST(ScriptGroups, AreThoseOfTheReference) {
+  EXPECT_EQ(script_group('a'), script_group(U'é'));
+  EXPECT_NE(script_group('a'), script_group(U'я'));
+  EXPECT_NE(script_group('a'), script_group('1'));
+  EXPECT_EQ(script_group('1'), script_group('.'));  // Common
+  for (const char32_t c : {U'あ', U'ア', U'ー', U'語', U'\U0002a6d6'}) {
+    EXPECT_EQ(script_group(c), script_group(U'漢'));
+  }
+  EXPECT_EQ(script_group(0x953), script_group(0x905));  // which Unicode changed later
+  EXPECT_EQ(script_group(0x589), script_group('.'));
+  for (const char32_t none : {U' ', U'\u0378', U'\u0560', U'\U0010ffff'}) {
+    EXPECT_EQ(script_group(none), 0) << static_cast<uint32_t>(none);
+  }
 }
 
 // Where each byte of the new text comes from.

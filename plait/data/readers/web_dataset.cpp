@@ -10,6 +10,7 @@
 #include "plait/data/dataset.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
+#include "plait/io/inside/gzip.h"
 #include "plait/io/inside/tar/tar_reader.h"
 #include "plait/io/inside/utf8.h"
 #include "plait/io/npy.h"
@@ -19,14 +20,20 @@ namespace plait::data {
 
 class Shard {
  public:
-  explicit Shard(const std::string& path) : path_(path), file_(path) {}
+  Shard(std::string path, std::shared_ptr<const InputFile> file)
+      : path_(std::move(path)), file_(std::move(file)), bytes_(file_->bytes()) {}
+  // The content of one sample of a compressed archive.
+  Shard(std::string path, std::vector<std::byte> content)
+      : path_(std::move(path)), content_(std::move(content)), bytes_(content_) {}
 
   const std::string& path() const { return path_; }
-  std::span<const std::byte> bytes() const { return file_.bytes(); }
+  std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
   std::string path_;
-  InputFile file_;
+  std::shared_ptr<const InputFile> file_;
+  std::vector<std::byte> content_;
+  std::span<const std::byte> bytes_;
 };
 
 struct SampleMembers {
@@ -54,22 +61,28 @@ std::optional<MemberName> name_of_member(std::string_view name) {
   return MemberName{name.substr(0, dot), std::move(extension)};
 }
 
+// `begin` is the position of the member's header.
+void add_member(SampleMembers& sample, MemberName name, const TarMember& member, size_t begin) {
+  sample.key = std::string(name.key);
+  const bool repeats = std::ranges::any_of(
+      sample.members, [&](const ShardMember& each) { return each.extension == name.extension; });
+  if (repeats) throw ParseError("byte {}: {} appears twice", begin, member.name);
+  sample.members.push_back({std::move(name.extension), member.begin, member.size});
+}
+
+bool begins_another(const SampleMembers& sample, const MemberName& name) {
+  return !sample.members.empty() && name.key != sample.key;
+}
+
 // The sample that begins at the position of the reader; nothing at the end. The reader is then
 // after the sample.
 std::optional<SampleMembers> next_sample(std::span<const std::byte> archive, size_t& position) {
   TarReader reader(archive, position);
   SampleMembers sample;
   while (const std::optional<TarMember> member = reader.next()) {
-    const std::optional<MemberName> name = name_of_member(member->name);
-    if (name && !sample.members.empty() && name->key != sample.key) return sample;
-    if (name) {
-      sample.key = std::string(name->key);
-      const bool repeats = std::ranges::any_of(sample.members, [&](const ShardMember& each) {
-        return each.extension == name->extension;
-      });
-      if (repeats) throw ParseError("byte {}: {} appears twice", position, member->name);
-      sample.members.push_back({name->extension, member->begin, member->size});
-    }
+    std::optional<MemberName> name = name_of_member(member->name);
+    if (name && begins_another(sample, *name)) return sample;
+    if (name) add_member(sample, std::move(*name), *member, position);
     position = reader.position();
   }
   position = archive.size();
@@ -77,6 +90,56 @@ std::optional<SampleMembers> next_sample(std::span<const std::byte> archive, siz
 }
 
 }  // namespace
+
+// The samples of an archive that is decompressed in order.
+class CompressedShard {
+ public:
+  CompressedShard(std::string path, std::shared_ptr<const InputFile> file, size_t position)
+      : path_(std::move(path)),
+        file_(std::move(file)),
+        content_(file_->bytes()),
+        archive_(content_) {
+    if (content_.skip_some(position) < position) {
+      throw ParseError("byte {}: the archive ends early", content_.position());
+    }
+  }
+
+  // Nothing at the end, where the checksum of the file was right.
+  std::optional<ShardSample> next() {
+    SampleMembers sample;
+    std::vector<std::byte> content;
+    for (;;) {
+      position_ = next_ ? next_begin_ : archive_.position();
+      std::optional<TarMember> member =
+          next_ ? std::exchange(next_, std::nullopt) : archive_.next();
+      if (!member) break;
+      std::optional<MemberName> name = name_of_member(member->name);
+      if (!name) continue;
+      if (begins_another(sample, *name)) {
+        next_begin_ = position_;
+        next_ = std::move(member);
+        break;
+      }
+      const size_t begin = content.size();
+      archive_.read_content(content);
+      add_member(sample, std::move(*name), {member->name, begin, member->size}, position_);
+    }
+    if (!next_) content_.skip_some(SIZE_MAX);
+    if (sample.members.empty()) return std::nullopt;
+    const auto shard = std::make_shared<const Shard>(path_, std::move(content));
+    return ShardSample(shard, std::move(sample.key), std::move(sample.members));
+  }
+  bool is_at_end() const { return !next_; }
+  size_t position() const { return position_; }  // where the next sample begins
+
+ private:
+  std::string path_;
+  std::shared_ptr<const InputFile> file_;
+  GzipReader content_;
+  TarReader archive_;
+  std::optional<TarMember> next_ = {};  // member of the next sample, whose header was read
+  size_t next_begin_ = 0, position_ = 0;
+};
 
 // ---- Samples.
 
@@ -155,8 +218,12 @@ struct WebDataset::Index {
   std::vector<Entry> entries;
 
   void add(const std::string& path) {
-    const auto shard = std::make_shared<const Shard>(path);
+    const auto shard = std::make_shared<const Shard>(path, std::make_shared<InputFile>(path));
     with_path(path, [&] {
+      if (is_gzip(shard->bytes())) {
+        throw ParseError("byte 0: the file is compressed with gzip, and has no samples by number")
+            .hint("read it in order, with WebStream, or unpack it first: gunzip FILE");
+      }
       size_t position = 0;
       do {
         auto sample = next_sample(shard->bytes(), position);
@@ -191,16 +258,33 @@ std::optional<ShardSample> WebStream::next() {
   while (shard_number_ < paths_.size()) {
     const std::string& path = paths_[shard_number_];
     const size_t begin = std::exchange(position_, 0);
-    const auto shard = std::exchange(shard_, nullptr);
+    auto shard = std::exchange(shard_, nullptr);
+    auto compressed = std::exchange(compressed_, {});
     ++shard_number_;
-    const auto opened = shard ? shard : std::make_shared<const Shard>(path);
-    const auto bytes = opened->bytes();
+    if (!shard && !compressed) {
+      auto file = std::make_shared<const InputFile>(path);
+      if (is_gzip(file->bytes())) {
+        compressed = with_path(
+            path, [&] { return std::make_shared<CompressedShard>(path, std::move(file), begin); });
+      } else {
+        shard = std::make_shared<const Shard>(path, std::move(file));
+      }
+    }
+    if (compressed) {
+      auto sample = with_path(path, [&] { return compressed->next(); });
+      if (sample && !compressed->is_at_end()) {
+        --shard_number_, position_ = compressed->position(), compressed_ = std::move(compressed);
+      }
+      if (sample) return sample;
+      continue;
+    }
+    const auto bytes = shard->bytes();
     if (begin == bytes.size() && begin != 0) continue;
     size_t position = begin;
     auto sample = with_path(path, [&] { return next_sample(bytes, position); });
     if (!sample) continue;
-    --shard_number_, position_ = position, shard_ = opened;
-    return ShardSample(opened, std::move(sample->key), std::move(sample->members));
+    --shard_number_, position_ = position, shard_ = shard;
+    return ShardSample(shard, std::move(sample->key), std::move(sample->members));
   }
   return std::nullopt;
 }
@@ -219,6 +303,7 @@ void WebStream::seek(std::span<const int64_t> position) {
   shard_number_ = static_cast<size_t>(number);
   position_ = static_cast<size_t>(byte);
   shard_ = nullptr;
+  compressed_ = {};
 }
 
 }  // namespace plait::data

@@ -17,16 +17,19 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/uncopied.h"
 #include "plait/io/images/decode_image.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::data {
 
-class Shard;  // an archive that is mapped
+class Shard;  // an archive that is mapped, or the part of one that was decompressed
+
+class CompressedShard;
 
 struct ShardMember {
   std::string extension = {};  // after the first dot of the name, in small letters: "jpg"
-  size_t begin = 0, size = 0;  // in the archive
+  size_t begin = 0, size = 0;  // in the archive; in the sample, if that was decompressed
 };
 
 // The members of one sample. Errors name archive and member; KeyError for a member that is missing.
@@ -58,7 +61,8 @@ class ShardSample {
   std::vector<ShardMember> members_;
 };
 
-// The samples of several shards, by number. Opening reads the headers of all members.
+// The samples of several shards, by number. Opening reads the headers of all members. ParseError
+// for a shard that is compressed.
 class WebDataset {
  public:
   explicit WebDataset(const std::vector<std::string>& paths);
@@ -71,19 +75,22 @@ class WebDataset {
   std::shared_ptr<const Index> index_;
 };
 
-// The same, as a stream, which reads a header when its turn comes.
+// The same, as a stream, which reads a header when its turn comes. Shards may be compressed by
+// gzip: a sample is decompressed when its turn comes, and seek() decompresses a shard from its
+// beginning to go on in it.
 class WebStream {
  public:
   explicit WebStream(std::vector<std::string> paths);
 
   std::optional<ShardSample> next();
-  std::vector<int64_t> position() const;  // the number of the shard, and a byte in it
+  std::vector<int64_t> position() const;  // the number of the shard, and a byte of its archive
   void seek(std::span<const int64_t> position);
 
  private:
   std::vector<std::string> paths_;
   size_t shard_number_ = 0, position_ = 0;
-  std::shared_ptr<const Shard> shard_;  // null before it is opened
+  std::shared_ptr<const Shard> shard_;    // null before it is opened
+  Uncopied<CompressedShard> compressed_;  // instead of that
 };
 
 }  // namespace plait::data

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/data/inside/transforms/checks.h"
 #include "plait/data/inside/transforms/image_view.h"
 #include "plait/data/transforms/color_functions.h"
@@ -226,12 +227,7 @@ Tensor RandomResizedCrop::decode(std::span<const std::byte> file, const DrawKey&
 Tensor RandomResizedCrop::read(const std::string& path, const DrawKey& key, ImageMode mode,
                                bool is_reduced) const {
   const InputFile file(path);
-  try {
-    return decode(file.bytes(), key, mode, is_reduced);
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
+  return with_path(path, [&] { return decode(file.bytes(), key, mode, is_reduced); });
 }
 void RandomResizedCrop::check() const {
   expect_pixels("RandomResizedCrop", size);

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/images/exif.h"
@@ -64,12 +65,7 @@ Array decode_image(std::span<const std::byte> bytes, const DecodeOptions& option
 
 Array read_image(const std::string& path, const DecodeOptions& options) {
   const InputFile file(path);
-  try {
-    return decode_image(file.bytes(), options);
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
+  return with_path(path, [&] { return decode_image(file.bytes(), options); });
 }
 
 ImageInfo image_info(std::span<const std::byte> bytes) {
@@ -78,6 +74,11 @@ ImageInfo image_info(std::span<const std::byte> bytes) {
   info.format = format;
   info.orientation = orientation_in(bytes, format);
   return info;
+}
+
+ImageInfo read_image_info(const std::string& path) {
+  const InputFile file(path);
+  return with_path(path, [&] { return image_info(file.bytes()); });
 }
 
 }  // namespace plait

@@ -59,5 +59,7 @@ Array read_image(const std::string& path, const DecodeOptions& options = {});
 
 // Reads only the header.
 ImageInfo image_info(std::span<const std::byte> bytes);
+// The same, of a file, whose name is in errors.
+ImageInfo read_image_info(const std::string& path);
 
 }  // namespace plait

@@ -63,7 +63,8 @@ Inflater::Inflater(std::span<const std::byte> deflated) : stream_(std::make_uniq
 
 Inflater::~Inflater() { inflateEnd(&stream_->state); }
 
-// Reads as much as possible: less than requested only at the end.
+size_t Inflater::taken() const { return stream_->taken; }
+
 size_t Inflater::read_some(std::span<std::byte> into) {
   z_stream& state = stream_->state;
   size_t done = 0;
@@ -178,6 +179,7 @@ Inflater::Inflater(std::span<const std::byte>) { throw_no_zlib(); }
 Inflater::~Inflater() = default;
 size_t Inflater::read_some(std::span<std::byte>) { throw_no_zlib(); }
 void Inflater::read(std::span<std::byte> into) { read_some(into); }
+size_t Inflater::taken() const { throw_no_zlib(); }
 void Inflater::expect_end() {}
 
 uint64_t deflate_into(const ByteSink&, std::span<const std::span<const std::byte>>) {

@@ -25,13 +25,14 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  void read(std::span<std::byte> into);  // fills `into`
+  void read(std::span<std::byte> into);         // fills `into`
+  size_t read_some(std::span<std::byte> into);  // less than requested only at the end
   void expect_end();
+  size_t taken() const;                      // deflated bytes that were used up
   uint32_t crc32() const { return crc32_; }  // crc32 of all bytes read so far
 
  private:
   struct Stream;
-  size_t read_some(std::span<std::byte> into);
 
   std::unique_ptr<Stream> stream_;
   uint32_t crc32_ = 0;

@@ -4,7 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
-#include "plait/io/inside/file.h"
+#include "plait/io/inside/gzip.h"
 #include "plait/io/inside/rows/csv_rows.h"
 
 namespace plait {
@@ -49,12 +49,13 @@ CsvTable CsvFile::rows(int64_t begin, int64_t end) const {
 }
 
 CsvTable load_csv(const std::string& path, const CsvOptions& options) {
-  const InputFile file(path);
+  const FileContent file(path);
   return with_path(path, [&] { return CsvRows(characters_of(file.bytes()), options).all(); });
 }
 
 CsvTable read_csv(std::span<const std::byte> bytes, const CsvOptions& options) {
-  return CsvRows(characters_of(bytes), options).all();
+  if (!is_gzip(bytes)) return CsvRows(characters_of(bytes), options).all();
+  return CsvRows(characters_of(gunzipped(bytes)), options).all();
 }
 
 }  // namespace plait

@@ -42,7 +42,8 @@ struct CsvTable {
 };
 
 // A file that is read in pieces, or row by row. It is mapped, and searched for rows when they are
-// first asked for. Functions may be called by several threads.
+// first asked for. Functions may be called by several threads. The content of a file that is
+// compressed by gzip is kept in memory.
 class CsvFile {
  public:
   explicit CsvFile(const std::string& path, CsvOptions options = {});

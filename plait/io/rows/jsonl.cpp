@@ -2,7 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
-#include "plait/io/inside/file.h"
+#include "plait/io/inside/compressed/file_content.h"
 #include "plait/io/inside/json.h"
 #include "plait/io/inside/rows/lines.h"
 #include "plait/io/inside/rows/row_index.h"
@@ -12,8 +12,8 @@ namespace plait {
 struct JsonlFile::State {
   explicit State(const std::string& place)
       : path(place),
-        file(open_lines(place)),
-        content(characters_of(file->bytes())),
+        file(place),
+        content(characters_of(file.bytes())),
         index(mark_bytes(content), [this](size_t at) { return find_line(content, at, true); }) {}
 
   size_t place(int64_t i) {
@@ -21,10 +21,10 @@ struct JsonlFile::State {
     throw IndexError("{} has {} rows, not row {}", path, index.count(), i);
   }
 
-  Json parsed(size_t position) const { return json_of_line(path, content, position); }
+  Json parsed(size_t position) const { return json_of_line({path, content}, position); }
 
   std::string path;
-  std::shared_ptr<const InputFile> file;
+  FileContent file;
   std::string_view content;
   RowIndex index;
 };

@@ -11,7 +11,8 @@ namespace plait {
 class Json;
 
 // Blank lines are skipped. The file is mapped, and searched for lines when they are first asked
-// for. Functions may be called by several threads.
+// for. Functions may be called by several threads. The content of a file that is compressed by gzip
+// is kept in memory.
 class JsonlFile {
  public:
   explicit JsonlFile(const std::string& path);

@@ -10,7 +10,7 @@ namespace plait {
 
 // Lines end with \n or \r\n, which are not part of them; the last one may have no end. The file is
 // mapped, and searched for lines when they are first asked for. Functions may be called by several
-// threads.
+// threads. The content of a file that is compressed by gzip is kept in memory.
 class TextLines {
  public:
   explicit TextLines(const std::string& path);

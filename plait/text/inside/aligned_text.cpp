@@ -100,10 +100,14 @@ void Rewriter::keep(uint32_t bytes) {
     at_ += bytes;
     return;
   }
-  for (const uint32_t end = at_ + bytes; at_ < end;) {
-    const Span character = text_.origin(at_);
+  const uint32_t end = at_ + bytes;
+  out_.origins_.resize(out_.text_.size());
+  for (auto into = out_.origins_.end() - bytes; at_ < end;) {
+    const bool is_single = is_ascii(static_cast<unsigned char>(text_.text_[at_]));
+    const uint32_t place = text_.original_begin_ + at_;
+    const Span character = is_single ? Span{place, place + 1} : text_.origin(at_);
     const uint32_t size = std::min(character.end - text_.original_begin_, end) - at_;
-    out_.origins_.resize(out_.origins_.size() + size, character);
+    into = std::fill_n(into, size, character);
     at_ += size;
   }
 }

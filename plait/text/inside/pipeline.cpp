@@ -115,6 +115,18 @@ void Pipeline::check_truncation() const {
 
 // ---- From a text to its tokens.
 
+std::optional<DropoutDraws> Pipeline::draws_of(const EncodeOptions& options) const {
+  if (options.key) return DropoutDraws(*options.key);
+  if (const float dropout = model->dropout().value_or(0); dropout > 0) {
+    throw ValueError(
+        "Tokenizer: the model leaves merges out at random, with a dropout of {}, and "
+        "draws from a key, which is missing",
+        dropout)
+        .hint("pass a key, or use with_dropout for a tokenizer without dropout");
+  }
+  return std::nullopt;
+}
+
 SplitText Pipeline::normalized_and_divided(std::string_view text) const {
   SplitText split;
   for (const auto& [part, token] :
@@ -170,6 +182,7 @@ Encoding Pipeline::encode_text(std::string_view text, uint32_t type_id,
 
 Encoding Pipeline::encode(const TextInput& input, const EncodeOptions& options, bool pads) const {
   MemoryPool::Loan loan(*memories);
+  loan.memory().draws = draws_of(options);
   const auto texts = std::make_shared<TokenTexts>(names);
   if (padding) texts->name(padding->pad_id, padding->pad_token);
   Encoding encoding = encode_text(input.text, 0, options, std::nullopt, loan.memory(), texts);
@@ -185,6 +198,7 @@ Encoding Pipeline::encode(const TextInput& input, const EncodeOptions& options, 
 Encoding Pipeline::encode_words(const WordsInput& input, const EncodeOptions& options,
                                 bool pads) const {
   MemoryPool::Loan loan(*memories);
+  loan.memory().draws = draws_of(options);
   const auto texts = std::make_shared<TokenTexts>(names);
   if (padding) texts->name(padding->pad_id, padding->pad_token);
   const auto encode_all = [&](const std::vector<std::string_view>& words, uint32_t type_id) {
@@ -274,6 +288,9 @@ Encoding Pipeline::post_process(Encoding encoding, std::optional<Encoding> pair,
   if (encodings.size() == 1) {
     result = std::move(encodings[0]);
   } else {
+    size_t count = 0;
+    for (const Encoding& each : encodings) count += each.size();
+    reserve_tokens(result, count);
     for (const Encoding& each : encodings) append(result, each);
   }
   result.texts = texts;

@@ -74,6 +74,7 @@ struct Pipeline {
   std::string decode(std::span<const uint32_t> ids, bool skips_special) const;
 
  private:
+  std::optional<DropoutDraws> draws_of(const EncodeOptions& options) const;
   Encoding encode_text(std::string_view text, uint32_t type_id, const EncodeOptions& options,
                        std::optional<uint32_t> word, ModelMemory& memory,
                        const CallTexts& texts) const;

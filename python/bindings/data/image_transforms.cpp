@@ -16,6 +16,8 @@
 #include "plait/data/transforms/mixing.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/files/bytes_of.h"
+#include "python/bindings/files/files.h"
 
 namespace plait::python {
 namespace image_transforms {
@@ -90,11 +92,29 @@ void bind_sizes(nb::module_& module) {
         return Transform(std::move(crop));
       },
       arg("size"), arg("padding").none(), arg("pad_if_needed"), arg("fill"), arg("mode"));
-  module.def("RandomResizedCrop", [](const Size& size, const Pair& scale, const Pair& ratio,
-                                     const std::string& interpolation, bool antialias) {
-    return Transform(
-        RandomResizedCrop{size_from(size), scale, ratio, resizing(interpolation, antialias)});
-  });
+  nb::class_<RandomResizedCrop>(module, "ResizedCrop")
+      .def("__init__",
+           [](RandomResizedCrop* place, const Size& size, const Pair& scale, const Pair& ratio,
+              const std::string& interpolation, bool antialias) {
+             new (place) RandomResizedCrop{size_from(size), scale, ratio,
+                                           resizing(interpolation, antialias)};
+           })
+      .def("transform", [](const RandomResizedCrop& crop) { return Transform(crop); })
+      .def("read",
+           [](const RandomResizedCrop& crop, const nb::bytes& path, const Tensor& key, int mode,
+              bool is_reduced) {
+             const std::string file = path_from(path);
+             return computed([&, copy = crop] {
+               return copy.read(file, key, static_cast<ImageMode>(mode), is_reduced);
+             });
+           })
+      .def("decode", [](const RandomResizedCrop& crop, nb::handle data, const Tensor& key, int mode,
+                        bool is_reduced) {
+        const BytesOf bytes(data);
+        return computed([&, copy = crop] {
+          return copy.decode(bytes.get(), key, static_cast<ImageMode>(mode), is_reduced);
+        });
+      });
   module.def("RandomErasing",
              [](double p, const Pair& scale, const Pair& ratio, const Numbers& value) {
                return Transform(RandomErasing{p, scale, ratio, value});

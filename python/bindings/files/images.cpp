@@ -7,8 +7,8 @@
 
 #include "plait/io/images/decode_image.h"
 #include "plait/io/images/encode_image.h"
-#include "plait/io/inside/file.h"
 
+#include "python/bindings/files/bytes_of.h"
 #include "python/bindings/files/files.h"
 
 namespace plait::python {
@@ -16,24 +16,6 @@ namespace {
 
 using PythonCrop = std::optional<std::tuple<int64_t, int64_t, int64_t, int64_t>>;
 using PythonSize = std::optional<std::tuple<int64_t, int64_t>>;
-
-// The bytes of an object with a buffer, which is kept meanwhile.
-class BytesOf {
- public:
-  explicit BytesOf(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  }
-  ~BytesOf() { PyBuffer_Release(&buffer_); }
-  BytesOf(const BytesOf&) = delete;
-  BytesOf& operator=(const BytesOf&) = delete;
-
-  std::span<const std::byte> get() const {
-    return {static_cast<const std::byte*>(buffer_.buf), static_cast<size_t>(buffer_.len)};
-  }
-
- private:
-  Py_buffer buffer_{};
-};
 
 DecodeOptions image_options(int mode, const PythonCrop& crop, const PythonSize& size,
                             bool apply_orientation, bool accept_truncated, int64_t most_pixels,
@@ -77,15 +59,7 @@ nb::tuple size_of_image(nb::handle data) {
 
 nb::tuple size_of_image_file(const nb::bytes& path) {
   const std::string file = path_from(path);
-  const ImageInfo info = computed([&] {
-    const InputFile opened(file);
-    try {
-      return image_info(opened.bytes());
-    } catch (Error& error) {
-      error.prepend(file + ": ");
-      throw;
-    }
-  });
+  const ImageInfo info = computed([&] { return read_image_info(file); });
   return nb::make_tuple(info.height, info.width);
 }
 

@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include "plait/data/sample_key.h"
 #include "plait/text/training.h"
 #include "plait/text/vocabulary_parts.h"
 
@@ -44,11 +45,16 @@ std::optional<size_t> optional_size_from(nb::handle object, const char* what) {
 
 // ---- Encoding.
 
+std::optional<KeyBits> key_bits(const std::optional<Tensor>& key) {
+  return key ? std::optional(data::bits_of(*key)) : std::nullopt;
+}
+
 Encoding encode(const Tokenizer& tokenizer, nb::handle text, nb::handle pair,
-                bool adds_special_tokens, bool is_split, bool counts_bytes) {
+                bool adds_special_tokens, bool is_split, bool counts_bytes,
+                const std::optional<Tensor>& key) {
   TextInputs inputs;
   inputs.add(text, pair, is_split);
-  const text::EncodeOptions options{adds_special_tokens, counts_bytes};
+  const text::EncodeOptions options{adds_special_tokens, counts_bytes, key_bits(key)};
   return computed([&] {
     return is_split ? tokenizer.encode_words(inputs.words[0], options)
                     : tokenizer.encode(inputs.texts[0], options);
@@ -56,14 +62,15 @@ Encoding encode(const Tokenizer& tokenizer, nb::handle text, nb::handle pair,
 }
 
 std::vector<Encoding> encode_batch(const Tokenizer& tokenizer, nb::handle batch, nb::handle pairs,
-                                   bool adds_special_tokens, bool is_split, bool counts_bytes) {
+                                   bool adds_special_tokens, bool is_split, bool counts_bytes,
+                                   const std::optional<Tensor>& key) {
   TextInputs inputs;
   size_t i = 0;
   for (const nb::handle text : batch) {
     inputs.add(text, pairs.is_none() ? nb::none() : nb::object(pairs[nb::int_(i)]), is_split);
     ++i;
   }
-  const text::EncodeOptions options{adds_special_tokens, counts_bytes};
+  const text::EncodeOptions options{adds_special_tokens, counts_bytes, key_bits(key)};
   return computed([&] {
     return is_split ? tokenizer.encode_words_batch(inputs.words, options)
                     : tokenizer.encode_batch(inputs.texts, options);
@@ -256,9 +263,9 @@ void bind_tokenizer_class(nb::module_& module) {
              computed([&] { tokenizer.save(file, pretty); });
            })
       .def("encode", encode, nb::arg("text"), nb::arg("pair").none(), nb::arg("special"),
-           nb::arg("split"), nb::arg("bytes"))
+           nb::arg("split"), nb::arg("bytes"), nb::arg("key").none())
       .def("encode_batch", encode_batch, nb::arg("texts"), nb::arg("pairs").none(),
-           nb::arg("special"), nb::arg("split"), nb::arg("bytes"))
+           nb::arg("special"), nb::arg("split"), nb::arg("bytes"), nb::arg("key").none())
       .def("decode", decode)
       .def("decode_batch", decode_batch)
       .def("decode_stream", &Tokenizer::decode_stream)
@@ -282,7 +289,9 @@ void bind_tokenizer_class(nb::module_& module) {
            [](const Tokenizer& tokenizer, nb::handle tokens) {
              return tokenizer.with_added_tokens(added_tokens_from(tokens));
            })
-      .def("with_encode_special_tokens", &Tokenizer::with_encode_special_tokens);
+      .def("with_encode_special_tokens", &Tokenizer::with_encode_special_tokens)
+      .def("dropout", &Tokenizer::dropout)
+      .def("with_dropout", &Tokenizer::with_dropout, nb::arg("probability").none());
 }
 
 // ---- Training.

@@ -12,7 +12,9 @@
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/npy.h"
 
+#include "tests/io/gzip_samples.h"
 #include "tests/io/images/image_samples.h"
+#include "tests/io/npy_samples.h"
 #include "tests/io/tar_samples.h"
 #include "tests/io/temporary_folder.h"
 
@@ -155,6 +157,119 @@ TEST_F(Shards, RefusesDamagedShards) {
   EXPECT_NE(
       message_of_error([&] { WebDataset({write("b.tar", twice)}); }).find("x.TXT appears twice"),
       std::string::npos);
+}
+
+// ---- Compressed by gzip.
+
+class CompressedShards : public Shards {
+ protected:
+  void SetUp() override {
+    if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
+  }
+  // The shards of two_shards(), some of which are compressed.
+  std::vector<std::string> compressed_shards() {
+    const std::string second = sample_of(2) + tar_end();
+    return {write("0.tar.gz", gzip(sample_of(0) + sample_of(1) + tar_member("README", "none") +
+                                   tar_member("in/.hidden", "") + tar_end())),
+            write("1.tgz", gzip(second.substr(0, 700)) + gzip(second.substr(700))),
+            write("2.tgz", gzip(tar_end())),
+            write("3.tar", sample_of(3) + sample_of(4) + tar_end())};
+  }
+};
+
+TEST_F(CompressedShards, AStreamHasTheirSamplesAndContinues) {
+  const std::vector<std::string> paths = compressed_shards();
+  const WebDataset expected(two_shards());
+  for (int64_t stop = 0; stop <= 5; ++stop) {
+    WebStream stream(paths);
+    for (int64_t i = 0; i < stop; ++i) stream.next();
+    WebStream other(paths), copy = stream;
+    other.seek(stream.position());
+    for (WebStream* each : {&stream, &other, &copy}) {
+      for (int64_t i = stop; i < 5; ++i) {
+        const auto sample = each->next();
+        const ShardSample same = expected.at(i);
+        ASSERT_TRUE(sample);
+        EXPECT_EQ(sample->key(), same.key());
+        ASSERT_EQ(sample->members().size(), same.members().size());
+        for (const ShardMember& member : same.members()) {
+          EXPECT_EQ(characters_of(sample->bytes(member.extension)),
+                    characters_of(same.bytes(member.extension)));
+        }
+      }
+      EXPECT_FALSE(each->next());
+      EXPECT_FALSE(each->next());
+    }
+  }
+}
+
+TEST_F(CompressedShards, SamplesOutliveTheStream) {
+  const std::vector<std::string> paths = compressed_shards();
+  auto stream = std::make_unique<WebStream>(paths);
+  const auto sample = stream->next();
+  stream->next();
+  stream.reset();
+  EXPECT_EQ(sample->text("seg.txt"), "text é 0");
+  EXPECT_EQ(sample->shard(), paths[0]);
+}
+
+TEST_F(CompressedShards, LoadersReadThem) {
+  if (!can_encode()) GTEST_SKIP() << "this build has no image libraries";
+  const auto read = [](const ShardSample& sample) {
+    return std::tuple(sample.image("png", {.mode = ImageMode::grey}), sample.number("cls"));
+  };
+  Loader loader(mapped(WebStream(compressed_shards()), read), {.batch_size = 5, .workers = 2});
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (const auto& [images, labels] : loader) {
+      EXPECT_EQ(text_of(labels.array()), "[0 1 2 3 4] : i64[5]");
+    }
+  }
+}
+
+TEST_F(CompressedShards, ErrorsNameThePlaceAndTheNextShardFollows) {
+  std::string archive;
+  for (int i = 0; i < 50; ++i) archive += sample_of(i);
+  const std::string whole = gzip(archive + tar_end());
+  const std::string good = write("good.tar", sample_of(7) + tar_end());
+  std::string wrong_sum = whole;
+  wrong_sum[whole.size() - 8] ^= 1;
+  const std::pair<std::string, std::string> cases[] = {
+      {whole.substr(0, whole.size() / 2), "the gzip member at byte 0: "},
+      {whole.substr(0, whole.size() - 9), "cut off"},
+      {wrong_sum, "checksum"},
+      {gzip(archive), "the archive ends early"},
+      {gzip(archive.substr(0, 530)), "the member "},
+      {gzip("no archive"), "byte 10: the archive ends early"},
+      {gzip(std::string(600, 'x')), "byte 0: this is not the header of a tar archive"},
+      {gzip(gzip(archive)), "byte 0: the file is compressed with gzip"},
+      {gzip(tar_member("a.x", "") + tar_member("a.X", "") + tar_end()), "a.X appears twice"}};
+  for (const auto& [content, message] : cases) {
+    const std::string path = write("bad.tar.gz", content);
+    WebStream stream({path, good});
+    const auto said = message_of_error([&] {
+      while (stream.next()->shard() == path) continue;
+    });
+    EXPECT_EQ(said.find(path + ": "), 0) << said;
+    EXPECT_NE(said.find(message), std::string::npos) << said;
+    EXPECT_EQ(stream.next()->key(), "in/7");
+    EXPECT_FALSE(stream.next());
+  }
+  WebStream stream({write("short.tar.gz", gzip(sample_of(0) + tar_end())), good});
+  stream.seek(std::vector<int64_t>{0, 1'000'000});
+  EXPECT_NE(message_of_error([&] { stream.next(); }).find("ends early"), std::string::npos);
+  EXPECT_EQ(stream.next()->key(), "in/7");
+}
+
+TEST_F(CompressedShards, HaveNoSamplesByNumber) {
+  const std::string path = write("a.tar.gz", gzip(sample_of(0) + tar_end()));
+  try {
+    WebDataset({path});
+    FAIL();
+  } catch (const ParseError& error) {
+    EXPECT_EQ(error.message(),
+              path + ": byte 0: the file is compressed with gzip, and has no samples by number");
+    EXPECT_NE(error.hint().find("WebStream"), std::string::npos);
+  }
 }
 
 }  // namespace

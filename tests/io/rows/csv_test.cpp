@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/io/inside/byte_fields.h"
+#include "plait/io/rows/csv_blocks.h"
 
+#include "tests/io/gzip_samples.h"
+#include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/support/errors.h"
 
@@ -189,9 +192,36 @@ TEST(CsvFile, ErrorsNameTheFile) {
   EXPECT_EQ(file.rows(0, 1).row_count, 1);
   expect_contains(message_of<ParseError>([&] { file.rows(0, 2); }), {path + ": line 3: "});
   EXPECT_THROW(CsvFile(folder.path("none")), IoError);
-  std::ofstream(path) << "\x1f\x8b\x08 and more";
-  expect_contains(message_of<ParseError>([&] { load_csv(path); }), {path, "compressed with gzip"});
-  expect_contains(message_of<ParseError>([&] { CsvFile(path).size(); }), {"compressed with gzip"});
+  std::ofstream(path) << "\x28\xb5\x2f\xfd and more";
+  expect_contains(message_of<ParseError>([&] { load_csv(path); }), {path, "compressed with zstd"});
+  expect_contains(message_of<ParseError>([&] { CsvFile(path).size(); }), {"compressed with zstd"});
+}
+
+TEST(CompressedCsv, HasTheRowsOfTheText) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
+  const std::string text = "a,b\n1,x\n2,\"y\nz\"\n3,w\n",
+                    file = gzip(text.substr(0, 9)) + gzip(text.substr(9));
+  EXPECT_EQ(shown_table(csv_of(file)), shown_table(csv_of(text)));
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& content) {
+    std::ofstream(folder.path(name), std::ios::binary) << content;
+    return folder.path(name);
+  };
+  const std::string path = write("a.csv.gz", file), cut = write("cut.gz", file.substr(0, 20));
+  EXPECT_EQ(shown_table(load_csv(path)), shown_table(csv_of(text)));
+  EXPECT_EQ(CsvFile(path).row(1), (Texts{"2", "y\nz"}));
+  CsvBlocks blocks({path, cut, path});
+  const auto first = blocks.next();
+  ASSERT_EQ(first->table.row_count, 1);
+  CsvBlocks other({path, cut, path});
+  other.seek(first->position(1));
+  EXPECT_EQ(shown_table(other.next()->table), "a: [2] : i64[1]\nb: <y\nz>\n");
+  EXPECT_EQ(shown_table(other.next()->table), "a: [3] : i64[1]\nb: <w>\n");
+  expect_contains(what_of<ParseError>([&] { other.next(); }),
+                  {cut + ": the gzip member at byte 0: the deflated bytes are cut off"});
+  EXPECT_EQ(other.next()->file, 2);
+  expect_contains(what_of<ParseError>([&] { load_csv(cut); }), {cut + ": the gzip member"});
+  expect_contains(what_of<ParseError>([&] { csv_of(gzip(file)); }), {"compressed with gzip"});
 }
 
 }  // namespace

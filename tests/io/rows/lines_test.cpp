@@ -8,11 +8,15 @@
 #include "plait/io/rows/line_stream.h"
 #include "plait/io/rows/text_lines.h"
 
+#include "tests/io/gzip_samples.h"
+#include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/support/errors.h"
 
 namespace plait {
 namespace {
+
+using namespace std::string_literals;
 
 struct FileOf : TemporaryFolder {
   explicit FileOf(std::string_view text) : name(path("file")) {
@@ -146,6 +150,92 @@ TEST(LineStream, ErrorsNameFileAndLineAndAreFollowedByTheNext) {
   expect_contains(message_of<ParseError>([&] { bad->json(); }), {file.name + ": line 2: "});
   EXPECT_EQ(stream.next()->json_text(), "[2]");
   EXPECT_THROW(LineStream({"/no/such/file"}).next(), IoError);
+}
+
+// ---- Compressed by gzip.
+
+std::string many_lines() {
+  std::string text = "\xEF\xBB\xBF";
+  for (int i = 0; i < 20'000; ++i) {
+    text += std::string(static_cast<size_t>(i * 7 % 90), 'x') + (i % 5 == 0 ? "\r\n" : "\n");
+  }
+  return text + std::string(300'000, 'y') + "\n \t\nend";
+}
+
+TEST(CompressedLines, AreThoseOfTheText) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
+  const std::string long_text = many_lines();
+  for (const std::string& text :
+       {""s, "a"s, "a\n"s, "\n\na\r\nb c\n"s, "\xEF\xBB\xBF\nb"s, long_text}) {
+    const FileOf plain(text), compressed(gzip(text)),
+        divided(gzip(text.substr(0, text.size() / 2)) + gzip(text.substr(text.size() / 2)));
+    for (const bool skips_blank : {false, true}) {
+      LineStream expected({plain.name}, skips_blank);
+      const std::vector<std::string> lines = rest_of(expected);
+      for (const std::string& name : {compressed.name, divided.name}) {
+        LineStream stream({name}, skips_blank);
+        EXPECT_EQ(rest_of(stream), lines);
+      }
+    }
+    EXPECT_EQ(lines_of(gzip(text)), lines_of(text));  // by number
+  }
+}
+
+TEST(CompressedLines, GoOnAtEachPosition) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
+  const std::string text = "\xEF\xBB\xBFone\n\ntwo\r\n{\"x\": 3}\nlast";
+  const FileOf file(gzip(text)), plain(text);
+  LineStream stream({file.name, plain.name, file.name}),
+      expected({plain.name, plain.name, plain.name});
+  for (bool is_there = true; is_there;) {
+    EXPECT_EQ(stream.position(), expected.position());
+    LineStream other({file.name, plain.name, file.name}), copy = stream;
+    other.seek(stream.position());
+    const auto rest = rest_of(other);
+    EXPECT_EQ(rest_of(copy), rest);  // goes on by itself
+    LineStream same = expected;
+    EXPECT_EQ(rest_of(same), rest);
+    is_there = stream.next().has_value();
+    expected.next();
+  }
+  for (const int64_t byte : {1, 4, 100}) {
+    LineStream wrong({file.name, plain.name});
+    wrong.seek(std::vector<int64_t>{0, byte});
+    expect_contains(what_of<ValueError>([&] { wrong.next(); }),
+                    {file.name, fmt::format("no line begins at byte {}", byte)});
+    EXPECT_EQ(rest_of(wrong).size(), 5u);  // the other file
+  }
+}
+
+TEST(CompressedLines, ErrorsNameFileAndLine) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
+  const FileOf file(gzip("1\n\n\xFF\n[\n"));
+  LineStream stream({file.name}, true);
+  EXPECT_EQ(stream.next()->json_text(), "1");
+  const auto invalid = stream.next(), malformed = stream.next();
+  expect_contains(what_of<ParseError>([&] { invalid->text(); }), {file.name + ": line 3: byte 0"});
+  expect_contains(what_of<ParseError>([&] { malformed->json(); }), {file.name + ": line 4: "});
+}
+
+TEST(CompressedLines, ADamagedFileIsOneErrorAndTheNextOneFollows) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i * 7919 % 100'003) + "\n";
+  const std::string whole = gzip(text);
+  const FileOf cut(whole.substr(0, whole.size() / 2)), good("good\n");
+  LineStream stream({cut.name, good.name});
+  size_t lines = 0;
+  std::string message;
+  try {
+    while (stream.next()) ++lines;
+  } catch (const ParseError& error) {
+    message = error.message();
+  }
+  expect_contains(message, {cut.name + ": the gzip member at byte 0: ", "cut off"});
+  EXPECT_GT(lines, 10'000u);
+  EXPECT_EQ(rest_of(stream), std::vector<std::string>{"good"});
+  EXPECT_THROW(TextLines{cut.name}, ParseError);
+  EXPECT_THROW(JsonlFile{cut.name}, ParseError);
 }
 
 }  // namespace

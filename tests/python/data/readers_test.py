@@ -95,6 +95,23 @@ class Folders(InFolder):
             self.assertTrue((crop.read(path, key, reduced=False).numpy() == whole).all())
             reduced = crop.read(pathlib.Path(path).read_bytes(), key).numpy()
             self.assertLess(np.abs(reduced.astype(int) - whole).mean(), 6)
+        key = pl.random.key(3)
+        self.assertTrue((crop.read(path, key).numpy() == crop.read(pathlib.Path(path).read_bytes(), key).numpy()).all())
+        self.assertEqual(crop.read(np.fromfile(path, np.uint8), key, "gray").shape, (1, 60, 50))
+        self.assertTrue((pickle.loads(pickle.dumps(crop)).read(path, key).numpy() == crop.read(path, key).numpy()).all())
+        pl.random.seed(5)
+        drawn = [crop.read(path).numpy() for _ in range(2)]
+        self.assertTrue((drawn[0] != drawn[1]).any())
+        pl.random.seed(5)
+        self.assertTrue((crop.read(path).numpy() == drawn[0]).all())
+        for bad, error, text in ((3, pl.TypeError, "the data are 3"), (np.zeros(3), pl.TypeError, "the data are float64"),
+                                 (self.folder / "none.jpg", pl.errors.IoError, "none.jpg"), (b"no image", pl.ParseError, "byte 0")):
+            with self.assertRaisesRegex(error, text):
+                crop.read(bad, key)
+        with self.assertRaisesRegex(pl.ValueError, "the mode is 'x'"):
+            crop.read(path, key, "x")
+        with self.assertRaisesRegex(pl.TypeError, "one key"):
+            crop.read(path, pl.ones(2))
         self.assertEqual(data.ImageFolder(self.folder, "gray", crop=crop, reduced=False)[0][0].shape, (1, 60, 50))
         with self.assertRaisesRegex(pl.errors.TypeError, "size with a RandomResizedCrop"):
             data.ImageFolder(self.folder, crop=crop, size=10)
@@ -298,8 +315,9 @@ class Streams(InFolder):
 
 class Compressed(InFolder):
     def test_the_error_says_it(self):
-        for name, content in (("gzip", gzip.compress(b"x" * 2000)), ("xz", lzma.compress(b"x" * 2000)), ("bzip2", bz2.compress(b"x" * 2000)),
-                              ("zstd", b"\x28\xb5\x2f\xfd" + bytes(50))):
+        twice = gzip.compress(gzip.compress(b"x" * 2000))
+        for name, content in (("xz", lzma.compress(b"x" * 2000)), ("bzip2", bz2.compress(b"x" * 2000)), ("zstd", b"\x28\xb5\x2f\xfd" + bytes(50)),
+                              ("gzip", twice)):
             path = self.folder / "data"
             path.write_bytes(content)
             readers = [data.WebDataset, lambda path: list(data.WebStream(path)), lambda path: list(data.TextStream(path)), pl.io.TextLines,

@@ -25,7 +25,7 @@ NORMALIZERS = [
 
 BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 PRE_TOKENIZERS = [
-    pre_tokenizers.Whitespace(), pre_tokenizers.WhitespaceSplit(), pre_tokenizers.BertPreTokenizer(),
+    pre_tokenizers.Whitespace(), pre_tokenizers.WhitespaceSplit(), pre_tokenizers.BertPreTokenizer(), pre_tokenizers.UnicodeScripts(),
     *(pre_tokenizers.ByteLevel(space, use_regex=regex) for space in (True, False) for regex in (True, False)),
     *(pre_tokenizers.Metaspace("▁", scheme, split) for scheme in ("always", "never", "first") for split in (True, False)),
     pre_tokenizers.Metaspace("_"), *(pre_tokenizers.Punctuation(behavior) for behavior in BEHAVIORS),
@@ -33,6 +33,8 @@ PRE_TOKENIZERS = [
     *(pre_tokenizers.Split(pattern, behavior, invert) for pattern in (" ", "a", "ab", "", hf.Regex(r"\s+"), hf.Regex(r"\w|[.,]"), hf.Regex("x*"))
       for behavior in BEHAVIORS for invert in (True, False)),
     pre_tokenizers.Sequence([]), pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]),
+    pre_tokenizers.Sequence([pre_tokenizers.UnicodeScripts(), pre_tokenizers.Metaspace(prepend_scheme="first")]),
+    pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.UnicodeScripts(), pre_tokenizers.ByteLevel(False)]),
     pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.Punctuation(), pre_tokenizers.ByteLevel(True)]),
     pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(False), pre_tokenizers.Split("Ġ", "merged_with_next")])]
 
@@ -143,6 +145,7 @@ class PreTokenizers(unittest.TestCase):
         characters = samples.characters()
         chunks = ["a".join(characters[i:i + 20000]) for i in range(0, len(characters), 20000)]
         for part in (pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation(), pre_tokenizers.Digits(), pre_tokenizers.BertPreTokenizer(),
+                     pre_tokenizers.UnicodeScripts(),
                      *(pre_tokenizers.Split(hf.Regex(pattern), "isolated") for pattern in (r"\p{L}+|\p{N}+|\p{M}+|\s+", r"\p{P}+|\p{S}+|\w+|\d+"))):
             theirs = hf.Tokenizer(models.Unigram([("<unk>", 0.0)], 0, False))
             theirs.pre_tokenizer = part
@@ -150,6 +153,23 @@ class PreTokenizers(unittest.TestCase):
             for chunk in chunks:
                 with self.subTest(str(part), first=chunk[0]):
                     self.assertEqual(mine.encode(chunk).tokens, [piece for piece, _ in part.pre_tokenize_str(chunk)])
+
+
+    def test_scripts_of_random_characters(self):
+        """Characters of random places and of neighbours, with those that belong to any script, or to none, between them."""
+        source = samples.random.Random(18)
+        part = pre_tokenizers.UnicodeScripts()
+        theirs = hf.Tokenizer(models.Unigram([("<unk>", 0.0)], 0, False))
+        theirs.pre_tokenizer = part
+        mine = samples.ours(theirs)
+        characters = samples.characters()
+        for _ in range(2000):
+            text = ""
+            while len(text) < 40:
+                first = source.choice((source.randrange(0x3000), source.randrange(len(characters))))
+                text += "".join(source.choice(characters[first:first + 200]) for _ in range(source.randrange(1, 5)))
+                text += source.choice(("", "", "", " ", "  ", "\u30fc", "\u0301", ".", "\u0378", "a"))
+            self.assertEqual(mine.encode(text).tokens, [piece for piece, _ in part.pre_tokenize_str(text)], repr(text))
 
 
 class RegularExpressions(unittest.TestCase):

@@ -10,7 +10,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/with_path.h"
-#include "plait/io/inside/file.h"
+#include "plait/io/inside/compressed/file_content.h"
 #include "plait/io/inside/rows/csv_cells.h"
 #include "plait/io/inside/rows/csv_columns.h"
 #include "plait/io/inside/rows/row_index.h"
@@ -80,7 +80,7 @@ struct OpenCsv {
   OpenCsv(const std::string& place, CsvOptions options);
 
   std::string path;
-  InputFile file;
+  FileContent file;
   std::unique_ptr<CsvRows> rows;
 };
 

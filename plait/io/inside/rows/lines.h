@@ -2,20 +2,22 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace plait {
 
-class InputFile;
 class Json;
 
-// ParseError for a file that is compressed.
-std::shared_ptr<const InputFile> open_lines(const std::string& path);
+// Lines of a text that is a file, or a part of one that comes after so many lines.
+struct LinesOfFile {
+  const std::string& path;
+  std::string_view text;
+  size_t lines_before = 0;
+};
 
-// The line at a position of the text of a file; ParseError if it is not UTF-8, or not JSON.
-std::string_view text_of_line(const std::string& path, std::string_view text, size_t position);
-Json json_of_line(const std::string& path, std::string_view text, size_t position);
+// The line at a position of the text; ParseError if it is not UTF-8, or not JSON.
+std::string_view text_of_line(const LinesOfFile& lines, size_t position);
+Json json_of_line(const LinesOfFile& lines, size_t position);
 
 }  // namespace plait

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kPlacesStride = 8;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::string_view kBlankInLine = " \t\r";
+constexpr std::string_view kBlanks = " \t\r\n";
 
 }  // namespace
 
@@ -58,12 +58,14 @@ std::optional<RowPlace> find_line(std::string_view text, size_t position, bool s
   while (position < text.size()) {
     const size_t end = std::min(text.find('\n', position), text.size());
     const RowPlace place{position, end + 1};
-    const std::string_view line = text.substr(position, end - position);
-    if (!skips_blank || line.find_first_not_of(kBlankInLine) != std::string_view::npos)
-      return place;
+    if (!skips_blank || !is_blank(text.substr(position, end - position))) return place;
     position = place.next;
   }
   return std::nullopt;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(kBlanks) == std::string_view::npos;
 }
 
 size_t line_number(std::string_view text, size_t position) {

@@ -43,6 +43,8 @@ class RowIndex {
 std::string_view line_at(std::string_view text, size_t position);
 // The next line; with `skips_blank` one that has more than spaces.
 std::optional<RowPlace> find_line(std::string_view text, size_t position, bool skips_blank);
+// True if a line has nothing but spaces, tabs and its end.
+bool is_blank(std::string_view line);
 // The number of the line at a position, from 1.
 size_t line_number(std::string_view text, size_t position);
 // The length of a byte order mark at the beginning: 3 or 0.

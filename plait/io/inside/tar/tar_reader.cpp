@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
 #include "plait/io/inside/compressed/compression.h"
+#include "plait/io/inside/gzip.h"
 
 namespace plait {
 
@@ -103,54 +105,147 @@ std::string without_end(std::string_view text) {
 
 }  // namespace
 
-std::optional<TarReader::Header> TarReader::header() {
-  if (position_ == 0) expect_not_compressed(archive_);
-  if (position_ > archive_.size() || archive_.size() - position_ < kTarBlock) {
-    throw ParseError("byte {}: the archive ends early", archive_.size());
+// ---- The archive: bytes in memory, or a stream.
+
+class TarReader::Source {
+ public:
+  virtual ~Source() = default;
+  virtual size_t position() const = 0;
+  // These are less at the end of the archive. Valid until the next call.
+  virtual std::span<const std::byte> take(size_t most) = 0;
+  virtual size_t skip(size_t most) = 0;
+  virtual std::optional<size_t> left() const { return std::nullopt; }
+};
+
+class TarReader::BytesSource : public Source {
+ public:
+  BytesSource(std::span<const std::byte> archive, size_t position)
+      : archive_(archive), position_(position) {}
+
+  size_t position() const override { return position_; }
+  std::span<const std::byte> take(size_t most) override {
+    const auto bytes = archive_.subspan(archive_.size() - *left()).first(std::min(most, *left()));
+    position_ += bytes.size();
+    return bytes;
   }
-  const std::string_view block = characters_of(archive_.subspan(position_, kTarBlock));
+  size_t skip(size_t most) override { return take(most).size(); }
+  std::optional<size_t> left() const override {
+    return position_ < archive_.size() ? archive_.size() - position_ : 0;
+  }
+
+ private:
+  std::span<const std::byte> archive_;
+  size_t position_;
+};
+
+class TarReader::GzipSource : public Source {
+ public:
+  explicit GzipSource(GzipReader& archive) : archive_(archive) {}
+
+  size_t position() const override { return archive_.position(); }
+  std::span<const std::byte> take(size_t most) override {
+    taken_.clear();
+    archive_.append_some(taken_, most);
+    return taken_;
+  }
+  size_t skip(size_t most) override { return archive_.skip_some(most); }
+
+ private:
+  GzipReader& archive_;
+  std::vector<std::byte> taken_;
+};
+
+TarReader::TarReader(std::span<const std::byte> archive, size_t position)
+    : source_(std::make_unique<BytesSource>(archive, position)) {}
+TarReader::TarReader(GzipReader& archive) : source_(std::make_unique<GzipSource>(archive)) {}
+TarReader::~TarReader() = default;
+
+// ---- Members.
+
+size_t TarReader::position() const {
+  return source_->position() + (member_ ? member_->size : 0) + padding_;
+}
+
+std::optional<TarReader::Header> TarReader::header() {
+  const size_t position = source_->position();
+  const auto bytes = source_->take(kTarBlock);
+  if (position == 0) expect_not_compressed(bytes);
+  if (bytes.size() < kTarBlock) {
+    throw ParseError("byte {}: the archive ends early", position + bytes.size());
+  }
+  const std::string_view block = characters_of(bytes);
   if (std::ranges::all_of(block, [](char byte) { return byte == 0; })) return std::nullopt;
   const std::optional<uint64_t> size = tar_number(block, 124, 12);
   if (!has_tar_checksum(block) || !size) {
-    throw ParseError("byte {}: this is not the header of a tar archive", position_);
+    throw ParseError("byte {}: this is not the header of a tar archive", position);
   }
-  Header header{.position = position_, .size = *size, .type = block[156]};
+  Header header{.position = position, .size = *size, .type = block[156]};
   const std::string_view prefix =
       block.substr(257, 6) == std::string_view("ustar\0", 6) ? tar_field(block, 345, 155) : "";
   header.name = std::string(prefix) + (prefix.empty() ? "" : "/");
   header.name += tar_field(block, 0, 100);
-  position_ += kTarBlock;
   return header;
 }
 
-std::span<const std::byte> TarReader::content(const Header& header) {
-  const size_t left = archive_.size() - position_;
-  if (header.size > left) {
-    throw ParseError("byte {}: the member {} has {} bytes, {} are left", header.position,
-                     header.name, header.size, left);
+void TarReader::refuse_content(size_t available) const {
+  throw ParseError("byte {}: the member {} has {} bytes, {} are left", member_->position,
+                   member_->name, member_->size, available);
+}
+
+// The padding after the last member may be missing.
+void TarReader::begin_content(const Header& header) {
+  member_ = std::make_unique<Header>(header);
+  const auto left = source_->left();
+  if (left && header.size > *left) refuse_content(*left);
+  const size_t most = left.value_or(SIZE_MAX) - header.size;
+  padding_ = std::min((kTarBlock - header.size % kTarBlock) % kTarBlock, most);
+}
+
+void TarReader::pass_content() {
+  if (member_) {
+    const size_t size = member_->size;
+    if (const size_t passed = source_->skip(size); passed < size) refuse_content(passed);
+    member_ = nullptr;
   }
-  const auto bytes = archive_.subspan(position_, header.size);
-  position_ += std::min(left, (header.size + kTarBlock - 1) / kTarBlock * kTarBlock);
-  return bytes;
+  source_->skip(std::exchange(padding_, 0));
+}
+
+void TarReader::read_content(std::vector<std::byte>& into) {
+  if (!member_) return;
+  constexpr size_t kMostTaken = size_t{1} << 20;
+  for (size_t done = 0; done < member_->size;) {
+    const auto part = source_->take(std::min(kMostTaken, member_->size - done));
+    if (part.empty()) refuse_content(done);
+    into.insert(into.end(), part.begin(), part.end());
+    done += part.size();
+  }
+  member_ = nullptr;
 }
 
 std::optional<TarMember> TarReader::next() {
+  pass_content();
   PaxValues values;
   std::optional<std::string> long_name;
   while (std::optional<Header> found = header()) {
     constexpr std::string_view kExtensions = "xgLK";
     const bool extends = kExtensions.find(found->type) != std::string_view::npos;
     if (!extends && values.size) found->size = *values.size;
-    const size_t begin = position_;
-    const std::string_view text = characters_of(content(*found));
-    if (found->type == 'x') read_pax(text, values, begin);
-    if (found->type == 'L') long_name = without_end(text);
-    if (extends) continue;  // those of all members ('g') say nothing of names and sizes
+    const size_t begin = source_->position();
+    begin_content(*found);
+    if (extends) {  // those of all members ('g') say nothing of names and sizes
+      std::vector<std::byte> content;
+      read_content(content);
+      const std::string_view text = characters_of(content);
+      if (found->type == 'x') read_pax(text, values, begin);
+      if (found->type == 'L') long_name = without_end(text);
+    }
     const bool is_file = found->type == '0' || found->type == '\0' || found->type == '7';
     if (is_file) {
       std::string name = values.path ? *values.path : long_name.value_or(found->name);
       return TarMember{std::move(name), begin, found->size};
     }
+    pass_content();
+    if (extends) continue;
     values = {};
     long_name.reset();
   }

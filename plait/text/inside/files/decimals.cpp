@@ -13,7 +13,8 @@ struct Digits {
   std::string digits;
   int exponent;
 };
-Digits shortest_digits(double magnitude) {
+template <class Real>
+Digits shortest_digits(Real magnitude) {
   char buffer[40];
   const auto end =
       std::to_chars(buffer, buffer + sizeof buffer, magnitude, std::chars_format::scientific).ptr;
@@ -42,6 +43,12 @@ std::string text_of(const Digits& number) {
   return digits.substr(0, 1) + fraction + 'e' + std::to_string(exponent);
 }
 
+template <class Real>
+std::string signed_text(Real value) {
+  const std::string sign = std::signbit(value) ? "-" : "";
+  return sign + (value == 0 ? "0.0" : text_of(shortest_digits(std::abs(value))));
+}
+
 double power_of_ten(int exponent) {
   const std::string text = "1e" + std::to_string(exponent);
   double power = 0;
@@ -51,10 +58,8 @@ double power_of_ten(int exponent) {
 
 }  // namespace
 
-std::string decimal_text(double value) {
-  const std::string sign = std::signbit(value) ? "-" : "";
-  return sign + (value == 0 ? "0.0" : text_of(shortest_digits(std::abs(value))));
-}
+std::string decimal_text(double value) { return signed_text(value); }
+std::string short_decimal_text(float value) { return signed_text(value); }
 
 // All digits, the .0 included, are one integer, which is rounded and then multiplied or divided by
 // a power of ten.

@@ -62,6 +62,8 @@ void JsonWriter::real(double value) {
   out_ += std::isfinite(value) ? decimal_text(value) : "null";
 }
 
+void JsonWriter::short_real(float value) { begin_value(), out_ += short_decimal_text(value); }
+
 void JsonWriter::member(std::string_view name, const std::optional<std::string>& value) {
   key(name);
   value ? string(*value) : null();

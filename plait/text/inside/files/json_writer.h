@@ -22,6 +22,7 @@ class JsonWriter {
   void boolean(bool value);
   void number(uint64_t value);
   void real(double value);
+  void short_real(float value);  // finite
   void string(std::string_view value);
   void character(char32_t c);
 

@@ -10,7 +10,8 @@ namespace plait::text {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // "▁", U+2581
-constexpr size_t kFew = 40;                              // symbols; more are merged with a heap
+constexpr char32_t kWideSymbols = 0x10000;
+constexpr size_t kFew = 40;  // symbols; more are merged with a heap
 
 // True if "▁" follows another character.
 bool has_inner_space_mark(std::string_view text) {
@@ -59,6 +60,22 @@ void Bpe::set_up_symbols() {
   for (size_t byte = 0; byte < 256; ++byte) {
     byte_tokens_[byte] = vocabulary().find(fmt::format("<0x{:02X}>", byte));
   }
+  for (const auto& [id, text] : vocabulary().entries()) {
+    if (text.size() < 2 || text.size() != utf8_size(static_cast<unsigned char>(text[0]))) continue;
+    const char32_t c = character_at(text, 0);
+    if (c >= kWideSymbols) continue;
+    if (c >= wide_symbols_.size()) wide_symbols_.resize(c + 1, kNoSymbol);
+    wide_symbols_[c] = id;
+  }
+}
+
+// The token of a character.
+std::optional<uint32_t> Bpe::symbol_of(std::string_view character) const {
+  const char32_t c = character_at(character, 0);
+  if (c < ascii_symbols_.size()) return ascii_symbols_[c];
+  if (c >= kWideSymbols) return vocabulary().find(character);
+  if (c >= wide_symbols_.size() || wide_symbols_[c] == kNoSymbol) return std::nullopt;
+  return wide_symbols_[c];
 }
 
 // A word may be split before each "▁" that follows another character if no merge makes a token that
@@ -84,6 +101,7 @@ ModelPointer Bpe::of_bytes() const {
     model->byte_symbols_[byte] = *id;
   }
   model->is_of_bytes_ = true;
+  model->wide_symbols_.clear();
   model->is_split_at_spaces_ = false;
   if (options_.ignores_merges) {
     for (const auto& [id, text] : vocabulary().entries()) {
@@ -94,7 +112,17 @@ ModelPointer Bpe::of_bytes() const {
   return model;
 }
 
+ModelPointer Bpe::with_dropout(std::optional<float> dropout) const {
+  auto model = std::make_shared<Bpe>(*this);
+  model->options_.dropout = dropout;
+  return model;
+}
+
 void Bpe::tokenize(std::string_view word, ModelMemory& memory, std::vector<ModelToken>& out) const {
+  if (has_draws()) {
+    tokenize_new(word, memory, out);
+    return;
+  }
   if (options_.ignores_merges) {
     const Vocabulary& words = is_of_bytes_ ? byte_words_ : vocabulary();
     if (const auto id = words.find(word)) {
@@ -124,26 +152,32 @@ void Bpe::tokenize_part(std::string_view part, uint32_t begin, ModelMemory& memo
   const bool is_cached = part.size() < WordCache::kLongestWord;
   const uint64_t hash = is_cached ? text_hash(part) : 0;
   if (!is_cached || !memory.cache.find(part, hash, out)) {
-    std::vector<BpeSymbol>& symbols = memory.symbols;
-    symbols.clear();
-    add_symbols(part, symbols);
-    if (symbols.size() <= kFew) {
-      merge_few(symbols);
-    } else {
-      merge_many(symbols, memory.candidates);
-    }
-    uint32_t at = 0;
-    for (const BpeSymbol& symbol : symbols) {
-      if (symbol.size == 0) continue;
-      out.push_back({symbol.id, at, at + symbol.size});
-      at += symbol.size;
-    }
+    tokenize_new(part, memory, out);
     if (is_cached) memory.cache.insert(part, hash, std::span(out).subspan(first));
   }
   if (begin == 0) return;
   for (size_t i = first; i < out.size(); ++i) {
     out[i].begin += begin;
     out[i].end += begin;
+  }
+}
+
+// Without the cache.
+void Bpe::tokenize_new(std::string_view part, ModelMemory& memory,
+                       std::vector<ModelToken>& out) const {
+  std::vector<BpeSymbol>& symbols = memory.symbols;
+  symbols.clear();
+  add_symbols(part, symbols);
+  if (symbols.size() <= kFew && !has_draws()) {
+    merge_few(symbols);
+  } else {
+    merge_many(memory);
+  }
+  uint32_t at = 0;
+  for (const BpeSymbol& symbol : symbols) {
+    if (symbol.size == 0) continue;
+    out.push_back({symbol.id, at, at + symbol.size});
+    at += symbol.size;
   }
 }
 
@@ -208,7 +242,7 @@ void Bpe::add_symbols(std::string_view part, std::vector<BpeSymbol>& symbols) co
     std::string_view symbol = part.substr(at, size);
     std::optional<uint32_t> id;
     if (has_plain_symbols_) {
-      id = is_ascii(first) ? ascii_symbols_[first] : vocabulary().find(symbol);
+      id = symbol_of(symbol);
     } else {
       decorated = at == 0 ? "" : options_.prefix.value_or("");
       decorated += symbol;
@@ -249,8 +283,12 @@ void Bpe::merge_few(std::vector<BpeSymbol>& symbols) const {
   symbols.resize(count);
 }
 
-// Keeps candidates in a heap. One is outdated if its symbols have been merged with others.
-void Bpe::merge_many(std::vector<BpeSymbol>& symbols, std::vector<BpeCandidate>& candidates) const {
+// Keeps candidates in a heap. One is outdated if its symbols have been merged with others. With
+// dropout, each that is taken is left out at random; the next one that is not, brings those back.
+void Bpe::merge_many(ModelMemory& memory) const {
+  std::vector<BpeSymbol>& symbols = memory.symbols;
+  std::vector<BpeCandidate>& candidates = memory.candidates;
+  std::vector<BpeCandidate>& left_out = memory.left_out;
   const auto is_later = [](const BpeCandidate& a, const BpeCandidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
   };
@@ -266,6 +304,7 @@ void Bpe::merge_many(std::vector<BpeSymbol>& symbols, std::vector<BpeCandidate>&
     if (add(left, right)) std::ranges::push_heap(candidates, is_later);
   };
   candidates.clear();
+  left_out.clear();
   const auto count = static_cast<int32_t>(symbols.size());
   for (int32_t i = 0; i < count; ++i) {
     symbols[static_cast<size_t>(i)].before = i - 1;
@@ -277,6 +316,17 @@ void Bpe::merge_many(std::vector<BpeSymbol>& symbols, std::vector<BpeCandidate>&
     std::ranges::pop_heap(candidates, is_later);
     const BpeCandidate best = candidates.back();
     candidates.pop_back();
+    if (has_draws()) {
+      if (memory.draws->chance(*options_.dropout)) {
+        left_out.push_back(best);
+        continue;
+      }
+      for (const BpeCandidate& each : left_out) {
+        candidates.push_back(each);
+        std::ranges::push_heap(candidates, is_later);
+      }
+      left_out.clear();
+    }
     BpeSymbol& left = symbols[best.position];
     if (left.size == 0 || left.after < 0) continue;
     BpeSymbol& right = symbols[static_cast<size_t>(left.after)];

@@ -38,11 +38,10 @@ BpeMerge read_merge(std::string_view text, uint32_t rank, const std::string& pla
 ModelPointer Bpe::read(JsonFields& fields) {
   BpeOptions options;
   if (const Json* dropout = fields.find("dropout")) {
-    if (dropout->number(fields.place_of("dropout")) != 0) {
-      fields.fail("dropout",
-                  "merges that are left out at random are not supported; set it to null");
+    options.dropout = static_cast<float>(dropout->number(fields.place_of("dropout")));
+    if (!(*options.dropout >= 0 && *options.dropout <= 1)) {
+      fields.fail("dropout", "it is {}, expected 0 to 1", *options.dropout);
     }
-    options.has_zero_dropout = true;
   }
   options.unknown = fields.optional_string("unk_token");
   options.prefix = fields.optional_string("continuing_subword_prefix");
@@ -58,7 +57,7 @@ ModelPointer Bpe::read(JsonFields& fields) {
 void Bpe::write(JsonWriter& out) const {
   out.begin_typed("BPE");
   out.key("dropout");
-  options_.has_zero_dropout ? out.real(0) : out.null();
+  options_.dropout ? out.short_real(*options_.dropout) : out.null();
   out.member("unk_token", options_.unknown);
   out.member("continuing_subword_prefix", options_.prefix);
   out.member("end_of_word_suffix", options_.suffix);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "plait/text/inside/files/json_fields.h"
 #include "plait/text/inside/files/json_writer.h"
+#include "plait/text/inside/models/dropout_draws.h"
 #include "plait/text/inside/vocabulary.h"
 #include "plait/text/inside/word_cache.h"
 
@@ -34,6 +36,8 @@ struct ModelMemory {
   WordCache cache;
   std::vector<BpeSymbol> symbols;
   std::vector<BpeCandidate> candidates;
+  std::vector<BpeCandidate> left_out;  // by dropout, until another merge is done
+  std::optional<DropoutDraws> draws;   // if the call has a key
   std::vector<BestPath> paths;
 };
 
@@ -53,6 +57,11 @@ class Model {
   // The same model for words of bytes, which stand for the characters of ByteLevel; null if it
   // cannot do that.
   virtual std::shared_ptr<const Model> of_bytes() const { return nullptr; }
+
+  // The probability that a merge is left out: above 0, draws are needed.
+  virtual std::optional<float> dropout() const { return std::nullopt; }
+  // The same model with another one; null if it cannot have any.
+  virtual std::shared_ptr<const Model> with_dropout(std::optional<float>) const { return nullptr; }
 
   virtual void write(JsonWriter& out) const = 0;
 

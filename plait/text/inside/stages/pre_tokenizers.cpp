@@ -1,6 +1,7 @@
 #include "plait/core/text.h"
 #include "plait/text/inside/code_points.h"
 #include "plait/text/inside/regex/text_pattern.h"
+#include "plait/text/inside/script_groups.h"
 #include "plait/text/inside/stages/pre_tokenizer.h"
 #include "plait/text/inside/unicode.h"
 
@@ -154,6 +155,27 @@ void split_at_spaces(SplitText& split) {
   });
 }
 
+// Begins a word at each character of another script than the last one that has a script. Those
+// before the first such character are left out, as in the reference.
+void split_scripts(SplitText& split) {
+  const std::string_view text = split.text.text();
+  split_words(split, [&](Span word, auto add) {
+    uint32_t begin = word.end;
+    uint8_t group = 0;
+    for (uint32_t at = word.begin; at < word.end;) {
+      const char32_t c = character_at(text, at);
+      const uint8_t next = script_group(c);
+      if (next != 0 && next != group) {
+        if (group != 0) add(Span{begin, at});
+        begin = at;
+        group = next;
+      }
+      at += static_cast<uint32_t>(utf8_size(c));
+    }
+    add(Span{begin, word.end});
+  });
+}
+
 // One without fields.
 class PlainPreTokenizer : public PreTokenizer {
  public:
@@ -301,6 +323,7 @@ PreTokenizerPointer pre_tokenizer_of_type(const std::string& type, JsonFields& f
   if (type == "Split") return SplitPreTokenizer::read(fields);
   if (type == "WhitespaceSplit") return plain_splitter(type, split_at_spaces<false>);
   if (type == "Whitespace") return expect_unicode(type), plain_splitter(type, split_whitespace);
+  if (type == "UnicodeScripts") return plain_splitter(type, split_scripts);
   if (type == "BertPreTokenizer") return bert_pre_tokenizer();
   if (type == "CharDelimiterSplit") {
     return std::make_shared<DelimiterSplitter>(fields.character("delimiter"));

@@ -78,16 +78,23 @@ class TemplateProcessor : public PostProcessor {
       throw ValueError("a template is for one or two texts, not for {} parts", encodings.size())
           .hint("put the template last in the sequence of post-processors");
     }
+    const std::vector<TemplatePart>& parts = encodings.size() == 2 ? pair_ : single_;
     std::vector<Encoding> result;
-    for (const TemplatePart& part : encodings.size() == 2 ? pair_ : single_) {
+    result.reserve(parts.size());
+    for (auto part_at = parts.begin(); part_at != parts.end(); ++part_at) {
+      const TemplatePart& part = *part_at;
       if (part.is_text) {
         const uint32_t number = part.id == "A" ? 0 : 1;
         Encoding& encoding = encodings[number];
         set_type_ids(encoding, part.type_id);
         set_sequence(encoding, number);
-        result.push_back(encoding);
+        const bool appears_again = std::any_of(part_at + 1, parts.end(), [&](const auto& other) {
+          return other.is_text && other.id == part.id;
+        });
+        result.push_back(appears_again ? encoding : std::move(encoding));
       } else if (adds_special_tokens) {
         Encoding& encoding = result.emplace_back();
+        reserve_tokens(encoding, find(part.id)->tokens.size());
         for (const SpecialToken& token : find(part.id)->tokens) {
           append_special(encoding, token, part.type_id, texts);
         }

@@ -63,7 +63,8 @@ class _Lines:
 
 class TextStream(_LinesOfFiles):
     """The lines of text files in UTF-8, one file after another, without their ends. Unlike TextLines it needs no index: the first line is there
-    immediately, however large the files are. A run that continues begins at the file and the byte where it was. Paths are those of WebDataset.
+    immediately, however large the files are. A run that continues begins at the file and the byte where it was. Paths are those of WebDataset. Files may
+    be compressed by gzip; one in which a run continues is decompressed from its beginning.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/poem.txt"
@@ -96,7 +97,7 @@ class CsvStream(IterableDataset):
     """The rows of CSV files, one file after another: dicts, as those of CsvFile, with its options. All files have the columns of the first one, and
     the types that its cells have; a cell that does not fit is an error, after which the next row comes. With the types of all columns, the first
     row is there immediately; otherwise the first file is read for them. A run that continues begins at the file and the byte where it was, and
-    refuses a file of another size.
+    refuses a file of another size. A file that is compressed by gzip is decompressed into memory when its turn comes.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/data.csv"

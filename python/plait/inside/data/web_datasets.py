@@ -70,7 +70,7 @@ class WebDataset(_Shards, Dataset):
     """The samples of tar archives in WebDataset's layout, by number. Members with one name up to the first dot are a sample: a dict by the rest of
     the name. .jpg, .png and .webp become images, .npy tensors, .cls integers, .txt strings, and .json objects; `decode` may have functions of bytes
     by extension, or be False. Paths may have ranges, as in "train-{000..012}.tar", and be patterns, as "train-*.tar", of files in the order of their
-    names. Opening reads only headers; WebStream opens no shard before its turn.
+    names. Opening reads only headers; WebStream opens no shard before its turn, and reads compressed ones.
 
     >>> import io, tarfile, tempfile
     >>> path = tempfile.mkdtemp() + "/train-0.tar"
@@ -96,7 +96,8 @@ class WebDataset(_Shards, Dataset):
 
 
 class WebStream(_Shards, IterableDataset):
-    """The samples of WebDataset, read from the first to the last. A run that continues begins at the shard and the byte where it was.
+    """The samples of WebDataset, read from the first to the last. A run that continues begins at the shard and the byte where it was. Shards may be
+    compressed by gzip ("train-{000..012}.tar.gz"); one in which a run continues is decompressed from its beginning.
 
     >>> import io, tarfile, tempfile
     >>> path = tempfile.mkdtemp() + "/train-0.tar"

@@ -11,7 +11,7 @@ import time
 from multiprocessing import connection, reduction
 
 from plait import errors
-from plait.inside.data import process_worker
+from plait.inside.data import fork_server, process_worker
 from plait.inside.data.failures import received
 from plait.inside.data.shared_bytes import SharedBytes
 from plait.inside.help.names import in_words
@@ -141,7 +141,7 @@ def _pickled(fetcher, init):
 
 
 def context_of(name):
-    """A context of multiprocessing, by its name."""
+    """A context of multiprocessing, by its name. The fork server begins while the program goes on."""
     if name is None:
         name = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     if isinstance(name, multiprocessing.context.BaseContext):
@@ -151,4 +151,6 @@ def context_of(name):
                                           "multiprocessing_context='forkserver' or 'spawn'")
     if name not in ("forkserver", "spawn"):
         raise errors.ValueError(f"DataLoader: multiprocessing_context is {in_words(name)}, expected 'forkserver' or 'spawn'")
+    if name == "forkserver":
+        fork_server.begin()
     return multiprocessing.get_context(name)

@@ -31,7 +31,7 @@ def decode_image(data, mode="unchanged", *, crop=None, size=None, apply_exif_ori
     options = _options("decode_image", mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels, keep_16_bits)
     if isinstance(data, (str, os.PathLike)):
         return _core._read_image(path_of("decode_image", data), *options)
-    return _core._decode_image(_bytes("decode_image", data), *options)
+    return _core._decode_image(bytes_from("decode_image", data), *options)
 
 
 def read_image(path, mode="unchanged", *, crop=None, size=None, apply_exif_orientation=False, accept_truncated=False, max_pixels=_MOST_PIXELS,
@@ -56,7 +56,7 @@ def image_size(data):
     """
     if isinstance(data, (str, os.PathLike)):
         return _core._image_size_of_file(path_of("image_size", data))
-    return _core._image_size(_bytes("image_size", data))
+    return _core._image_size(bytes_from("image_size", data))
 
 
 def encode_jpeg(image, quality=75, *, subsampling="4:2:0", progressive=False):
@@ -105,8 +105,8 @@ def write_image(path, image, *, quality=None, subsampling="4:2:0", progressive=F
     _core._write_image(path_of("write_image", path), tensor_of("write_image", image), options)
 
 
-def _bytes(function, data):
-    """An object with a buffer of bytes; a tensor of bytes is one."""
+def bytes_from(function, data):
+    """The bytes of a file. An object with a buffer of bytes; a tensor of bytes is one."""
     if isinstance(data, _core.Tensor):
         data = tensor_of(function, data).numpy()
     if hasattr(data, "__array_interface__") and not (data.dtype == "u1" and data.ndim == 1 and data.flags.c_contiguous):
@@ -117,7 +117,8 @@ def _bytes(function, data):
         raise errors.TypeError(f"io.{function}: the data are {in_words(data)}, expected the bytes of a file, or its path") from None
 
 
-def _mode(function, mode):
+def mode_number(function, mode):
+    """The number of a mode, by its name."""
     name = getattr(mode, "name", mode)  # an enum, as torchvision's
     number = _MODES.get(name.lower()) if isinstance(name, str) else None
     if number is None:
@@ -137,7 +138,7 @@ def expect_options(name, **given):
 def _options(function, mode, crop, size, apply_exif_orientation, accept_truncated, max_pixels, keep_16_bits):
     if size is not None and not hasattr(size, "__len__"):
         size = (size, size)
-    return (_mode(function, mode), _integers(function, "crop", crop, "(top, left, height, width)", 4),
+    return (mode_number(function, mode), _integers(function, "crop", crop, "(top, left, height, width)", 4),
             _integers(function, "size", size, "(height, width)", 2), bool(apply_exif_orientation), bool(accept_truncated),
             *_integers(function, "max_pixels", (max_pixels,), "an integer", 1), bool(keep_16_bits))
 

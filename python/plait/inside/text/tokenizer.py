@@ -120,19 +120,20 @@ class Tokenizer:
 
     # ---- Encoding.
 
-    def encode(self, text, pair=None, add_special_tokens=True, *, is_pretokenized=False, byte_offsets=False):
+    def encode(self, text, pair=None, add_special_tokens=True, *, is_pretokenized=False, byte_offsets=False, key=None):
         """The tokens of a text, or of a pair of texts. `is_pretokenized`: texts are lists of words. Offsets count characters, or bytes of
-        UTF-8."""
+        UTF-8. `key`: the random key that a model with dropout draws from (see with_dropout); others ignore it."""
         if text is None:
             raise errors.TypeError("Tokenizer: the text is None, expected a str")
         return Encoding(self._core.encode(text, pair, _flag("add_special_tokens", add_special_tokens), _flag("is_pretokenized", is_pretokenized),
-                                          _flag("byte_offsets", byte_offsets)))
+                                          _flag("byte_offsets", byte_offsets), _key(key)))
 
-    def encode_batch(self, texts, pairs=None, add_special_tokens=True, *, is_pretokenized=False, byte_offsets=False):
-        """The encodings of several texts, on all threads. `texts` may have tuples, (text, pair). With padding, all are equally long."""
+    def encode_batch(self, texts, pairs=None, add_special_tokens=True, *, is_pretokenized=False, byte_offsets=False, key=None):
+        """The encodings of several texts, on all threads. `texts` may have tuples, (text, pair). With padding, all are equally long. Text i of a
+        model with dropout draws from `random.fold_in(key, i)`."""
         texts, pairs = _batch(texts, pairs)
         found = self._core.encode_batch(texts, pairs, _flag("add_special_tokens", add_special_tokens), _flag("is_pretokenized", is_pretokenized),
-                                        _flag("byte_offsets", byte_offsets))
+                                        _flag("byte_offsets", byte_offsets), _key(key))
         return [Encoding(each) for each in found]
 
     # ---- Decoding.
@@ -216,6 +217,24 @@ class Tokenizer:
         """A tokenizer that splits special tokens in texts like other text: for texts of others."""
         return Tokenizer(self._core.with_encode_special_tokens(_flag("value", value)))
 
+    @property
+    def dropout(self):
+        """The probability with which BPE leaves a merge out, or None."""
+        value = self._core.dropout()
+        return None if value is None else float(f"{value:.9g}")
+
+    def with_dropout(self, probability):
+        """A tokenizer whose BPE leaves each merge out with this probability, so that a text has other tokens for each key (Provilkov, Emelianenko
+        and Voita, "BPE-dropout", 2020). Its `encode` needs `key=`. None: all merges are done, as for inference.
+
+        >>> tokenizer = plait.text.byte_level_bpe().train(["low lower lowest"] * 9, vocab_size=262).with_dropout(0.4)
+        >>> [tokenizer.encode("lowest", key=plait.random.key(seed)).tokens for seed in (0, 1)]
+        [['l', 'o', 'w', 'e', 'st'], ['lo', 'w', 'e', 'st']]
+        """
+        if probability is not None:
+            probability = _real("the dropout", probability)
+        return Tokenizer(self._core.with_dropout(probability))
+
     def train(self, texts, vocab_size=30000, special_tokens=(), *, min_frequency=0, initial_alphabet=None, limit_alphabet=None,
               max_token_length=None, unk_token=None, shrinking_factor=0.75, n_sub_iterations=2):
         """A tokenizer that is like this one, with tokens learned from an iterable of texts. The first ids are those of the special tokens.
@@ -255,7 +274,7 @@ def _unpickled(json):
 # Methods of other libraries that change a tokenizer in place, and what to write here.
 _INSTEAD = {"enable_padding": "tokenizer = tokenizer.with_padding(…)", "enable_truncation": "tokenizer = tokenizer.with_truncation(…)",
             "add_tokens": "tokenizer = tokenizer.with_added_tokens(…)", "add_special_tokens": "tokenizer = tokenizer.with_special_tokens(…)",
-            "train_from_iterator": "tokenizer = tokenizer.train(texts)", "encode_special_tokens": "tokenizer.with_encode_special_tokens()"}
+            "train_from_iterator": "tokenizer = tokenizer.train(texts)", "encode_special_tokens": "tokenizer.with_encode_special_tokens()", "model": "tokenizer.with_dropout(p) for another dropout"}
 
 
 def _chunks(texts, size=1000):
@@ -317,6 +336,12 @@ def _real(name, value):
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise errors.TypeError(f"Tokenizer: {name} is {type(value).__name__}, expected a number")
     return float(value)
+
+
+def _key(key):
+    if key is not None and not isinstance(key, _core.Tensor):
+        raise errors.TypeError.with_hint(f"Tokenizer: the key is {type(key).__name__}, expected a random key", "plait.random.key(seed)")
+    return key
 
 
 def _rows(batch):

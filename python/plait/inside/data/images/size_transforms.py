@@ -1,12 +1,15 @@
 """Transforms of the numbers and the sizes of images."""
 
+import os
+
 from plait import _core, errors
 from plait.inside.data.images.image_arguments import (
     fill_from, flag, integer, interpolation_from, is_antialiased, number, numbers, padding_from, pixels_from, size_from)
-from plait.inside.data.images.image_functions import normalize, resize, to_dtype
+from plait.inside.data.images.image_functions import normalize, to_dtype
 from plait.inside.data.images.image_transform import Transform, next_key, with_image
 from plait.inside.data.images.on_host import is_on_gpu
-from plait.inside.files.image_files import decode_image, image_size
+from plait.inside.files.file_arguments import path_of
+from plait.inside.files.image_files import bytes_from, mode_number
 from plait.inside.help.names import in_words
 
 _transforms = _core._transforms
@@ -171,9 +174,10 @@ class RandomResizedCrop(Transform):
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation="bilinear", antialias=True):
         name = "RandomResizedCrop"
-        core = _transforms.RandomResizedCrop(size_from(name, "size", size), numbers(name, "scale", scale, (2,)), numbers(name, "ratio", ratio, (2,)),
-                                             interpolation_from(name, interpolation), is_antialiased(name, antialias))
-        self._set(core, size=size, scale=scale, ratio=ratio, interpolation=interpolation, antialias=antialias)
+        crop = _transforms.ResizedCrop(size_from(name, "size", size), numbers(name, "scale", scale, (2,)), numbers(name, "ratio", ratio, (2,)),
+                                       interpolation_from(name, interpolation), is_antialiased(name, antialias))
+        self._set(crop.transform(), size=size, scale=scale, ratio=ratio, interpolation=interpolation, antialias=antialias)
+        vars(self)["_crop"] = crop
 
     def read(self, file, key=None, mode="rgb", *, reduced=True):
         """The crop of an image in a file (its path or its bytes), resized. Only the blocks of a JPEG that the crop needs are decoded, at 1/8, 1/4 or
@@ -184,8 +188,7 @@ class RandomResizedCrop(Transform):
         >>> plait.data.transforms.RandomResizedCrop(16).read(file, plait.random.key(0)).shape
         (3, 16, 16)
         """
-        of_this_size = _core.broadcast_to(_core.zeros((1, 1, 1), dtype="u8"), (1, *image_size(file)))
-        box = self.make_params(of_this_size, next_key(key))
-        size = size_from("RandomResizedCrop", "size", self.size)
-        image = decode_image(file, mode, crop=[int(box[name]) for name in ("top", "left", "height", "width")], size=size if reduced else None)
-        return resize(image, size, self.interpolation, antialias=self.antialias)
+        how = mode_number("decode_image", mode), bool(reduced)
+        if isinstance(file, (str, os.PathLike)):
+            return self._crop.read(path_of("decode_image", file), next_key(key), *how)
+        return self._crop.decode(bytes_from("decode_image", file), next_key(key), *how)
