@@ -17,6 +17,7 @@ from plait.inside.data.shared_bytes import SharedBytes
 from plait.inside.help.names import in_words
 
 _SECONDS_BETWEEN_CHECKS = 0.1  # seconds between checks for cancellation
+_SECONDS_UNTIL_A_SERVER = (0.01, 0.1, 0.5)  # tries to begin a process, while the fork server begins again
 
 
 class WorkerProcess:
@@ -32,8 +33,7 @@ class WorkerProcess:
         """Begins the process, which gets ready while this one goes on."""
         self._connection, theirs = self._context.Pipe()
         self._shared = SharedBytes.create()
-        self._process = self._context.Process(target=process_worker.main, args=(theirs, self._number), name=f"plait-data-{self._number}", daemon=True)
-        self._process.start()
+        self._process = self._begun(theirs)
         theirs.close()
         self._sent = self._answered = 0
         try:
@@ -41,6 +41,18 @@ class WorkerProcess:
             self._connection.send_bytes(self._payload)
         except OSError:  # it has died already, which the first call reports
             pass
+
+    def _begun(self, theirs):
+        """The process, which has begun. If the fork server has just ended, another one begins as soon as that is noticed."""
+        for seconds in (*_SECONDS_UNTIL_A_SERVER, None):
+            process = self._context.Process(target=process_worker.main, args=(theirs, self._number), name=f"plait-data-{self._number}", daemon=True)
+            try:
+                process.start()
+                return process
+            except (EOFError, ConnectionError) as error:
+                if seconds is None:
+                    raise errors.DistError(f"DataLoader: worker process {self._number} does not begin: the fork server has ended") from error
+                time.sleep(seconds)
 
     def call(self, request, is_cancelled):
         """Lets the process do a request, and returns its result; None if the caller does not need it any more. Raises what it raises."""
