@@ -49,15 +49,15 @@ TEST(Attention, SharedHeadsAreRepeatedOnes) {
     return reshape(broadcast_to(expand_dims(x, 2), {s[0], s[1], 3, s[2], s[3]}),
                    {s[0], 6, s[2], s[3]});
   };
-  const Shape masks[] = {{5}, {3, 5}, {6, 3, 5}, {6, 1, 5}, {2, 1, 3, 5}, {2, 6, 3, 1}};
-  for (const Shape& mask : masks) {
+  const Sizes masks[] = {{5}, {3, 5}, {6, 3, 5}, {6, 1, 5}, {2, 1, 3, 5}, {2, 6, 3, 1}};
+  for (const Sizes& mask : masks) {
     const AttentionOptions options{.attn_mask = wave(mask, 2), .is_causal = true};
     expect_same(scaled_dot_product_attention(q, k, v, options),
                 scaled_dot_product_attention(q, repeated(k), repeated(v), options), 1e-12);
   }
   // Of a single query, heads are rows of one product.
   const Tensor one = wave({2, 6, 1, 4});
-  for (const Shape& mask : {Shape{5}, Shape{6, 1, 5}, Shape{2, 1, 1, 5}}) {
+  for (const Sizes& mask : {Sizes{5}, Sizes{6, 1, 5}, Sizes{2, 1, 1, 5}}) {
     const AttentionOptions options{.attn_mask = wave(mask, 2)};
     expect_same(scaled_dot_product_attention(one, k, v, options),
                 scaled_dot_product_attention(one, repeated(k), repeated(v), options), 1e-12);
