@@ -257,21 +257,28 @@ TEST(RowChains, OneMatrixAndSharedKeys) {
 
 // Groups of heads that share keys and values, with masks of each form: forward and back.
 TEST(RowChains, GroupsOfHeads) {
-  const Tensors x{numbers({2, 6, 70, 16}, 1), numbers({2, 2, 90, 16}, 2),
-                  numbers({2, 2, 90, 24}, 3)};
+  Tensors x{numbers({2, 6, 70, 16}, 1), numbers({2, 2, 90, 16}, 2), numbers({2, 2, 90, 24}, 3)};
   const Tensor of_keys = less(iota(90), reshape(iota(2) * 20 + 60, {2, 1, 1, 1}));
-  const AttentionOptions options[] = {
-      {}, {.is_causal = true}, {.attn_mask = of_keys}, {.attn_mask = numbers({6, 70, 90}, 4)}};
-  for (const AttentionOptions& each : options) {
-    const auto attended = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
-      return scaled_dot_product_attention(q, k, v, each);
+  struct Case {
+    Tensor mask;
+    bool is_causal;
+  };
+  const Tensor none = ones({1}, DType::boolean);
+  for (const Case& each : {Case{none, false}, Case{none, true}, Case{of_keys, false},
+                           Case{numbers({6, 70, 90}, 4), false}}) {
+    const auto attended = [&](const Tensor& q, const Tensor& k, const Tensor& v,
+                              const Tensor& mask) {
+      return scaled_dot_product_attention(q, k, v,
+                                          {.attn_mask = mask, .is_causal = each.is_causal});
     };
-    const auto loss = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
-      const Tensor out = attended(q, k, v);
+    const auto loss = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+      const Tensor out = attended(q, k, v, mask);
       return sum(out * out);
     };
-    const auto forward = trace(attended)(x[0], x[1], x[2]).program;
-    const auto backward = trace(grad<0, 1, 2>(loss))(x[0], x[1], x[2]).program;
+    x.resize(3);
+    x.push_back(each.mask);
+    const auto forward = trace(attended)(x[0], x[1], x[2], x[3]).program;
+    const auto backward = trace(grad<0, 1, 2>(loss))(x[0], x[1], x[2], x[3]).program;
     expect_chain(forward, x, 1e-5);
     expect_chain(backward, x, 3e-5);
     if (find_target(Device::Kind::cpu) == nullptr) continue;
