@@ -63,7 +63,7 @@ struct MemoryStatistics {
 MemoryStatistics memory_statistics(Device device = {});
 std::vector<MemoryStatistics> memory_statistics_by_tag(Device device = {});
 void reset_peak_memory(Device device);  // sets each peak to the bytes that are live now
-void reset_peak_memory();               // of all devices
+void reset_peak_memory();               // on all devices
 int64_t cached_memory();                // bytes of free blocks that are kept for reuse
 void release_cached_memory();           // returns them to the system, except those of other threads
 

@@ -52,7 +52,7 @@ class Pullback {
 
  private:
   LevelPtr level_;
-  std::unique_ptr<DefaultMemoryTag> tag_;  // of what is computed until close()
+  std::unique_ptr<DefaultMemoryTag> tag_;  // marks what is computed until close()
   std::vector<NodePtr> leaves_;  // one an argument; null for arguments without a derivative
   std::vector<bool> is_constant_;
   std::vector<std::optional<OperandType>> arguments_;  // none for empty tensors

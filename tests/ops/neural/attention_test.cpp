@@ -55,7 +55,7 @@ TEST(Attention, SharedHeadsAreRepeatedOnes) {
     expect_same(scaled_dot_product_attention(q, k, v, options),
                 scaled_dot_product_attention(q, repeated(k), repeated(v), options), 1e-12);
   }
-  // Of a single query, heads are rows of one product.
+  // Heads of a single query are rows of one product.
   const Tensor one = wave({2, 6, 1, 4});
   for (const Sizes& mask : {Sizes{5}, Sizes{6, 1, 5}, Sizes{2, 1, 1, 5}}) {
     const AttentionOptions options{.attn_mask = wave(mask, 2)};

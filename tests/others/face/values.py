@@ -10,7 +10,7 @@ from plait.inside.arrays.interop import numpy_dtype
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 BUFFER_KINDS = "biufc"
-made = itertools.count()  # of Arrays: a test that creates none does not test Plait
+made = itertools.count()  # counts Arrays: a test that creates none does not test Plait
 
 
 def not_here(reason):
