@@ -9,14 +9,73 @@
 #include <unistd.h>
 
 #include "plait/compile/inside/running/compiled_access.h"
+#include "plait/compile/planned_memory.h"
 #include "plait/core/error.h"
 #include "plait/ops/effects/callback.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/take.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/sort.h"
+#include "plait/tensor/memory/memory.h"
 #include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/control/control.h"
+#include "plait/transform/derivatives/grad.h"
 
 #include "tests/compile/as_evaluated.h"
 
 namespace plait::compile {
 namespace {
+
+// ---- The memory that is known before a program runs.
+
+Tensors gradients_of_layers(const Tensor& x, const Tensor& w, const Tensor& v) {
+  const auto loss = [](const Tensor& x, const Tensor& w, const Tensor& v) {
+    return sum(square(matmul(tanh(matmul(x, w)), v)));
+  };
+  const auto [dx, dw, dv] = grad<0, 1, 2>(loss)(x, w, v);
+  return {dx, dw, dv};
+}
+
+TEST(PlannedMemory, IsWhatACallTakes) {
+  const Tensors x{numbers({2000, 64}, 1), numbers({64, 200}, 2), numbers({200, 32}, 3)};
+  const Compiled compiled(trace(gradients_of_layers)(x[0], x[1], x[2]).program);
+  const PlannedMemory planned = planned_memory(compiled);
+  EXPECT_TRUE(planned.is_complete);
+  const int64_t arguments = 4 * (2000 * 64 + 64 * 200 + 200 * 32);
+  EXPECT_EQ(planned.arguments, arguments);
+  EXPECT_EQ(planned.results, arguments);
+  const int64_t before = memory_statistics().live_bytes;
+  reset_peak_memory();
+  const Tensors results = compiled(x);
+  const int64_t taken = memory_statistics().peak_bytes - before;
+  EXPECT_LE(planned.results + planned.temporaries, taken);
+  EXPECT_GE(planned.results + planned.temporaries, taken * 3 / 4) << "work memory is not counted";
+}
+
+TEST(PlannedMemory, OfSymbolicSizesAndLoops) {
+  const Dim n = Dim::symbol("n");
+  const Tensor x = abstract_tensor(ir::Type::array(DType::f32, {n, 1000}));
+  const auto f = [](const Tensor& x) {
+    const auto body = [](const Tensor&, const Tensor& carry) { return sort(carry, -1) * 2; };
+    return sum(for_loop(0, 5, body, x), 1);
+  };
+  const Compiled compiled(trace(f)(x).program);
+  const Dim symbol = CompiledAccess::plan(compiled).functions[0].size_parameters[0];
+  const PlannedMemory planned = planned_memory(compiled, {{symbol, 50}});
+  EXPECT_EQ(planned.arguments, 4 * 50 * 1000);
+  EXPECT_EQ(planned.results, 4 * 50);
+  EXPECT_GE(planned.temporaries, 4 * 50 * 1000);
+  EXPECT_LE(planned.temporaries, 3 * 4 * 50 * 1000);
+  EXPECT_LE(planned_memory(compiled, {{symbol, 0}}).peak(), 256) << "numbers of the loop";
+  EXPECT_THROW(planned_memory(compiled), ValueError);
+}
+
+TEST(PlannedMemory, OfSizesThatDependOnData) {
+  const auto f = [](const Tensor& x) { return nonzero(x)[0] * 2; };
+  const Compiled compiled(trace(f)(numbers({100}, 1)).program);
+  EXPECT_FALSE(planned_memory(compiled).is_complete);
+}
 
 // ---- Work memory.
 

@@ -2,8 +2,11 @@
 // trees of arguments and results; here they are lists of tensors.
 #include "plait/transform/programs.h"
 
+#include <algorithm>
+
 #include <nanobind/stl/vector.h>
 
+#include "plait/compile/planned_memory.h"
 #include "plait/core/error.h"
 #include "plait/ir/text/parser_types.h"
 #include "plait/tensor/array_machine.h"
@@ -64,6 +67,22 @@ PythonProgram gradient_of(const PythonProgram& program, const std::vector<int64_
   return {grad(program.program, places, options), program.hidden_inputs};
 }
 
+// (arguments, results, temporaries, whether all of it is known)
+nb::tuple planned_memory_of(const PythonProgram& program, const nb::dict& sizes) {
+  const std::vector<Dim>& symbols = program.program.entry().signature().size_parameters;
+  SymbolMap<int64_t> given;
+  for (const auto& [name, size] : sizes) {
+    const std::string text = utf8_of(name);
+    const auto symbol =
+        std::ranges::find_if(symbols, [&](Dim each) { return fmt::format("{}", each) == text; });
+    if (symbol == symbols.end()) throw ValueError("memory: the program has no size {}", text);
+    given.set(*symbol, nb::cast<int64_t>(size));
+  }
+  const compile::PlannedMemory memory =
+      compile::planned_memory(compile::Compiled(program.program), given);
+  return nb::make_tuple(memory.arguments, memory.results, memory.temporaries, memory.is_complete);
+}
+
 }  // namespace
 
 void bind_programs(nb::module_& module) {
@@ -75,6 +94,7 @@ void bind_programs(nb::module_& module) {
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def("run", run, nb::arg("arguments"))
+      .def("memory", planned_memory_of, nb::arg("sizes"))
       .def("grad", gradient_of, nb::arg("by"), nb::arg("with_value"), nb::arg("stop_gradients"))
       .def("autocast",
            [](const PythonProgram& p, nb::handle dtype) {

@@ -72,6 +72,23 @@ class Tracing(unittest.TestCase):
             x = np.random.default_rng(2).random((count, 3))
             np.testing.assert_allclose(program(x).numpy(), x.mean(0))
 
+    def test_memory_is_known_before_the_first_run(self):
+        step = plait.trace(lambda x, w: plait.value_and_grad(lambda w: plait.sum(plait.tanh(x @ w) ** 2))(w))(plait.Spec("f32[n, 64]"), plait.Spec("f32[64, 32]"))
+        memory = step.memory(n=1000)
+        self.assertEqual((memory.arguments, memory.results, memory.is_complete), (4 * (64_000 + 2048), 4 * (1 + 2048), True))
+        x, w = plait.ones((1000, 64)), plait.ones((64, 32))
+        jitted = plait.jit(lambda x, w: plait.value_and_grad(lambda w: plait.sum(plait.tanh(x @ w) ** 2))(w))
+        jitted(x, w)
+        plait.reset_peak_memory()
+        before = plait.memory_statistics().live
+        jitted(x, w)
+        self.assertLess(plait.memory_statistics().peak - before, memory.results + 1.5 * memory.temporaries)
+        self.assertEqual(memory.peak, memory.arguments + memory.results + memory.temporaries)
+        with self.assertRaisesRegex(plait.ValueError, r"the size n is not known(.|\n)*hint: pass a number"):
+            step.memory()
+        with self.assertRaisesRegex(plait.ValueError, "the program has no size m"):
+            step.memory(n=1, m=2)
+
     def test_sizes_that_a_dtype_lacks_are_refused(self):
         x = plait.Spec("f32[n]")
         for dtype, number, too_large in (("u8", 255, 256), ("i8", 127, 128), ("u16", 65535, 65536), ("f16", 65504, 65536), ("f8e4m3", 448, 449)):

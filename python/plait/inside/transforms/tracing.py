@@ -4,6 +4,7 @@ dicts, dataclasses, Modules and records; anything else in them is a constant of 
 import dataclasses
 import functools
 import re
+import typing
 
 from plait import _core, errors
 from plait._core import Structure, Tensor
@@ -34,6 +35,16 @@ class Spec:
 
 
 _core._declare_in_trees("leaf", Spec)
+
+
+class Memory(typing.NamedTuple):
+    """The bytes that a program needs (Program.memory)."""
+
+    arguments: int
+    results: int
+    temporaries: int
+    peak: int
+    is_complete: bool
 
 
 class Program:
@@ -78,6 +89,18 @@ class Program:
     def autocast(self, dtype=_core.bf16):
         """The program with products in a narrow dtype, and sensitive operations in f32."""
         return Program(self._recorded.autocast(dtype), self._arguments, self._results)
+
+    def memory(self, **sizes):
+        """The bytes that the compiled program needs, as jit runs it, before it runs: Memory(arguments, results, temporaries, peak, is_complete).
+        Symbolic sizes are given by name. is_complete is False if sizes depend on data or functions call themselves, whose bytes are not counted;
+        nor is what single products take while they run.
+
+        >>> step = plait.trace(lambda x: plait.sum(plait.sort(x) * 2, axis=1))
+        >>> step(plait.Spec("f32[n, 250]")).memory(n=1000).arguments
+        1000000
+        """
+        arguments, results, temporaries, is_complete = self._recorded.memory(sizes)
+        return Memory(arguments, results, temporaries, arguments + results + temporaries, is_complete)
 
     @property
     def hidden_inputs(self):
