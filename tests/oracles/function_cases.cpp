@@ -13,7 +13,6 @@
 #include "plait/nn/models/pruning.h"
 #include "plait/nn/models/vectors.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/arrays/flat_vectors.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "plait/nn/models/state.h"
-#include "plait/ops/arrays/flat_vectors.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::nn {
@@ -38,11 +37,19 @@ std::vector<Tensor> parameters_in_order(const Model& model) {
   return found;
 }
 
+namespace vectors {
+
+Tensor joined(const std::vector<Tensor>& parameters);
+// Tensors like these with the numbers of a vector.
+std::vector<Tensor> split(const Tensor& vector, const std::vector<Tensor>& like);
+
+}  // namespace vectors
+
 // All parameters of a model, or of another tree, as one vector, in the order of its fields. Of a
 // Frozen, those that are trained; of its whole(), all.
 template <class Model>
 Tensor parameters_to_vector(const Model& model) {
-  return vector_of("nn::parameters_to_vector", parameters_in_order(model));
+  return vectors::joined(parameters_in_order(model));
 }
 
 // The model whose parameters are the numbers of a vector, in that order and in the dtypes that they
@@ -52,7 +59,7 @@ template <class Model>
   const std::vector<Place> places = parameter_places(model);
   std::vector<Tensor> like;
   for (const Place& place : places) like.push_back(*place.tensor);
-  std::vector<Tensor> parts = parts_of_vector("nn::vector_to_parameters", vector, like);
+  std::vector<Tensor> parts = vectors::split(vector, like);
   for (size_t i = 0; i < places.size(); ++i) *places[i].tensor = std::move(parts[i]);
   return model;
 }

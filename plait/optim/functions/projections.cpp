@@ -4,9 +4,9 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/arrays/flat_vectors.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/flat_vectors.h"
 #include "plait/ops/inside/neural/simplex.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/optim/inside/transformation_rule.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/ops/arrays/flat_vectors.h"
+#include "plait/ops/inside/flat_vectors.h"
 
 namespace plait::optim::second_order {
 namespace {

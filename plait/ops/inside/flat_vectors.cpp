@@ -1,4 +1,4 @@
-#include "plait/ops/arrays/flat_vectors.h"
+#include "plait/ops/inside/flat_vectors.h"
 
 #include "plait/core/error.h"
 #include "plait/core/numbers/promotion.h"
@@ -12,7 +12,7 @@ void expect_some(std::string_view function, std::span<const Tensor> tensors) {
   if (!tensors.empty()) return;
   throw ValueError("{}: there are no parameters", function)
       .at(Location::of_caller())
-      .hint("tensors of floats are parameters, unless they are in an nn::Buffer");
+      .hint("tensors of floats are parameters, unless they are buffers");
 }
 
 void expect_fit(std::string_view function, const Tensor& vector, std::span<const Tensor> like) {
@@ -26,7 +26,7 @@ void expect_fit(std::string_view function, const Tensor& vector, std::span<const
     throw ShapeError("{}: the vector is {}, expected [{}], as many numbers as the parameters have",
                      function, vector.type().text(), size.text())
         .at(Location::of_caller())
-        .hint("parameters_to_vector(model) makes one of this model");
+        .hint("the vector of a model like this one has as many numbers");
   }
   if (!is_complex(vector.dtype()) || is_complex_too) return;
   throw TypeError(
