@@ -16,6 +16,7 @@
 #include "plait/ops/effects/check.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/flat_vectors.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/sort.h"
