@@ -185,7 +185,7 @@ TEST(ParameterVectors, RefuseWhatDoesNotFit) {
   expect_contains(
       what_of<ShapeError>([] { return nn::vector_to_parameters(ones({9}), layer_of(3, 2)); }),
       {"nn::vector_to_parameters: the vector is f32[9], expected [8], as many numbers as the",
-       "parameters_to_vector(model)"});
+       "of a model like this one"});
   expect_contains(what_of<TypeError>([] {
                     return nn::vector_to_parameters(make_complex(ones({8}), ones({8})),
                                                     layer_of(3, 2));
