@@ -1,6 +1,7 @@
 #include "plait/tensor/memory/memory.h"
 
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -80,6 +81,29 @@ TEST(Memory, TheUsersTagStaysBesideTheLibrarys) {
   const Buffer tagged = Buffer::allocate(200);
   EXPECT_EQ(of_tag("of the library").live_bytes, 0);
   EXPECT_EQ(of_tag("of the user").live_bytes, 200);
+}
+
+// As the scopes of generators may.
+TEST(Memory, TagsOfTheUserAndOfTheLibraryMayOverlap) {
+  const uint16_t index = DefaultMemoryTag::index_of("of the library");
+  const auto count = [](std::string_view tag) {
+    const int64_t before = of_tag(tag).live_bytes;
+    const Buffer buffer = Buffer::allocate(100);
+    return of_tag(tag).live_bytes - before;
+  };
+  auto library = std::make_unique<DefaultMemoryTag>(index);
+  auto user = std::make_unique<MemoryTag>("of the user");
+  EXPECT_EQ(count("of the user"), 100);
+  library.reset();
+  EXPECT_EQ(count("of the user"), 100);
+  user.reset();
+  EXPECT_EQ(count(""), 100);
+  user = std::make_unique<MemoryTag>("of the user");
+  library = std::make_unique<DefaultMemoryTag>(index);
+  user.reset();
+  EXPECT_EQ(count("of the library"), 100);
+  library.reset();
+  EXPECT_EQ(count(""), 100);
 }
 
 TEST(Memory, MoreThanThereIsIsAMemoryErrorBeforePagesAreTouched) {

@@ -63,21 +63,25 @@ Tensor in_groups(const Tensor& queries, Dim shared_heads, int64_t group) {
   return reshape(queries, with_heads(queries, std::span(sizes).first(is_single ? 2 : 3)));
 }
 
-// The shape of the scores as the user knows it: [..., heads, queries, keys].
-Shape without_groups(const Tensor& scores, const Tensor& q) {
+// The shape of scores or results as the user knows it: [..., heads, queries, last].
+Shape without_groups(const Tensor& x, const Tensor& q) {
   const bool is_single = same(q.shape(-2), Dim(1));
-  Shape shape(scores.shape().dims().first(scores.rank() - (is_single ? 3 : 4)));
-  for (const Dim size : {q.shape(-3), q.shape(-2), scores.shape(-1)}) shape.append(size);
+  Shape shape(x.shape().dims().first(x.rank() - (is_single ? 3 : 4)));
+  for (const Dim size : {q.shape(-3), q.shape(-2), x.shape(-1)}) shape.append(size);
   return shape;
 }
 
 // `shape`: of the scores as the user knows it; their own may have other dimensions.
 Tensor masked(Tensor scores, const Shape& shape, Dim queries, const AttentionOptions& options) {
   if (options.attn_mask) {
-    if (!kOrdered.contains(options.attn_mask.dtype())) {
-      throw TypeError("scaled_dot_product_attention: the mask is {}, expected bool or real numbers",
-                      options.attn_mask.type().text())
-          .at(Location::of_caller());
+    const DType given = options.attn_mask.dtype();
+    if (!is_boolean(given) && !is_floating(given)) {
+      throw TypeError(
+          "scaled_dot_product_attention: the mask is {}, expected bool, or floating numbers that "
+          "are added to the scores",
+          options.attn_mask.type().text())
+          .at(Location::of_caller())
+          .hint("mask != 0 is boolean");
     }
     const Tensor mask =
         reshape(broadcast_to_shape("mask", options.attn_mask, shape), scores.shape());
@@ -139,11 +143,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const Shape shape = group > 1 ? without_groups(scores, q) : scores.shape();
   const Tensor weights = masked_softmax(masked(scores, shape, q.shape(-2), options), -1);
   Tensor result = matmul(weights, values);
-  if (group > 1) {
-    Shape given(shape.dims().first(shape.rank() - 1));
-    given.append(v.shape(-1));
-    result = reshape(result, given);
-  }
+  if (group > 1) result = reshape(result, without_groups(result, q));
   return astype(result, dtype);
 }
 

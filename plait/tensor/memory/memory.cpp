@@ -223,10 +223,26 @@ struct Usage {
   }
 };
 
+// The names of the library come first, so that no number of the user's leaves them without a place.
 struct Tags {
   std::mutex mutex;
-  std::vector<std::string> names{""};
+  std::vector<std::string> names{"",
+                                 "activations",
+                                 "gradients",
+                                 "temporaries",
+                                 "weights",
+                                 "batches",
+                                 "weights and states of optimizers"};
 };
+
+// The tag of the user is in the lower byte of ambient.memory_tag, that of the library in the upper
+// one: scopes of the two may overlap, as those of generators do.
+constexpr int kUsers = 0xff, kLibrarys = 0xff00;
+static_assert(kMostTags <= kUsers);
+uint16_t current_tag() {
+  const int users = ambient.memory_tag & kUsers;
+  return static_cast<uint16_t>(users != 0 ? users : ambient.memory_tag >> 8);
+}
 Tags& tags() {
   static Immortal<Tags> tags;
   return *tags;
@@ -311,11 +327,11 @@ MemoryBlock* allocate_block(int64_t bytes) {
   if (block == nullptr) block = shared_blocks().take(size_class);
   if (block == nullptr) block = new_block(size_class, bytes);
   block->bytes = bytes;
-  block->tag = ambient.memory_tag;
+  block->tag = current_tag();
   block->owners.store(1, std::memory_order_relaxed);
   show(block);
   host_usage.total.add(bytes);
-  host_usage.by_tag[ambient.memory_tag].add(bytes);
+  host_usage.by_tag[block->tag].add(bytes);
   return block;
 }
 
@@ -425,16 +441,24 @@ uint16_t DefaultMemoryTag::index_of(std::string_view tag) {
   return static_cast<uint16_t>(place);
 }
 
-MemoryTag::MemoryTag(std::string_view tag) : outer_(ambient.memory_tag) {
-  ambient.memory_tag = DefaultMemoryTag::index_of(tag);
+namespace {
+
+void set_part(int part, int value) {
+  ambient.memory_tag = static_cast<uint16_t>((ambient.memory_tag & ~part) | value);
 }
 
-MemoryTag::~MemoryTag() { ambient.memory_tag = outer_; }
+}  // namespace
 
-DefaultMemoryTag::DefaultMemoryTag(uint16_t index) : outer_(ambient.memory_tag) {
-  if (outer_ == 0) ambient.memory_tag = index;
+MemoryTag::MemoryTag(std::string_view tag) : outer_(ambient.memory_tag & kUsers) {
+  set_part(kUsers, DefaultMemoryTag::index_of(tag));
 }
 
-DefaultMemoryTag::~DefaultMemoryTag() { ambient.memory_tag = outer_; }
+MemoryTag::~MemoryTag() { set_part(kUsers, outer_); }
+
+DefaultMemoryTag::DefaultMemoryTag(uint16_t index) : outer_(ambient.memory_tag & kLibrarys) {
+  if (outer_ == 0) set_part(kLibrarys, index << 8);
+}
+
+DefaultMemoryTag::~DefaultMemoryTag() { set_part(kLibrarys, outer_); }
 
 }  // namespace plait

@@ -63,6 +63,17 @@ TEST(Attention, SharedHeadsAreRepeatedOnes) {
                 scaled_dot_product_attention(one, repeated(k), repeated(v), options), 1e-12);
   }
   EXPECT_THROW(scaled_dot_product_attention(q, k, v, {.attn_mask = wave({2, 3, 5})}), ShapeError);
+  EXPECT_THROW(scaled_dot_product_attention(q, k, v, {.attn_mask = iota(5)}), TypeError);
+  // Values of more batches than there are of queries and keys.
+  for (const Tensor& queries : {wave({6, 3, 4}), wave({6, 1, 4})}) {
+    const Tensor several = wave({7, 2, 5, 3}, 1.1), keys = wave({2, 5, 4}, 0.9);
+    const Tensor all = scaled_dot_product_attention(queries, keys, several);
+    EXPECT_EQ(all.shape(), Shape({7, 6, queries.shape(-2), 3}));
+    const auto second = [](const Tensor& x) {
+      return squeeze(slice(x, 0, {.start = 2, .stop = 3}), 0);
+    };
+    expect_same(second(all), scaled_dot_product_attention(queries, keys, second(several)), 1e-12);
+  }
   EXPECT_THROW(scaled_dot_product_attention(wave({2, 5, 3, 4}), k, v), ShapeError);
   EXPECT_THROW(scaled_dot_product_attention(q, wave({2, 2, 5, 3}), v), ShapeError);
   EXPECT_THROW(scaled_dot_product_attention(q, k, wave({2, 2, 4, 3})), ShapeError);

@@ -46,6 +46,34 @@ class Draws(pl.data.Dataset):
         return np.random.random(), random.random(), os.getppid(), len(os.listdir(f"/proc/{os.getppid()}/task")), os.getpid()
 
 
+class Dropped(pl.data.Dataset):
+    """Sums of what a layer keeps, which draws from the default stream."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return pl.sum(pl.nn.Dropout(0.5)(pl.ones(400)))
+
+
+class Nested(Dropped):
+    """Samples that begin processes."""
+
+    def __getitem__(self, index):
+        return next(iter(DataLoader(Dropped(), 2, num_workers=1, worker="process")))
+
+
+class DefaultStream(unittest.TestCase):
+    def test_each_sample_of_each_epoch_has_its_own(self):
+        loaders = [DataLoader(Dropped(), 2, num_workers=count, worker="process", seed=3) for count in (1, 2, 3)]
+        drawn = [[batch.tolist() for _ in range(2) for batch in loader] for loader in loaders]
+        self.assertEqual(drawn[0], drawn[1])
+        self.assertEqual(drawn[0], drawn[2])
+        self.assertGreater(len({sample for batch in drawn[0] for sample in batch}), 10)
+        other = [batch.tolist() for batch in DataLoader(Dropped(), 2, num_workers=2, worker="process", seed=4)]
+        self.assertNotEqual(drawn[0][:4], other)
+
+
 class Preloaded(unittest.TestCase):
     def test_workers_are_of_one_server_with_one_thread(self):
         batches = [batch for _ in range(2) for batch in DataLoader(Draws(), 1, num_workers=3, worker="process")]
@@ -56,6 +84,10 @@ class Preloaded(unittest.TestCase):
         self.assertEqual(len(set(pids.tolist())), 6)
         for drawn in (numpys, pythons):  # no state of a generator was forked
             self.assertEqual(len(set(drawn.tolist())), len(drawn))
+
+    def test_workers_have_no_workers(self):
+        with self.assertRaisesRegex(pl.DistError, "a worker process cannot have worker processes of its own(.|\n)*num_workers=0"):
+            next(iter(DataLoader(Nested(), 2, num_workers=1, worker="process")))
 
     def test_several_threads_begin_loaders(self):
         found, failed = [], []
@@ -108,13 +140,39 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.run_script(trace=IS_IMPORTED, cwd=pathlib.Path(pl.__file__).parents[2]), 1)
 
     def test_paths_of_the_program_alone(self):
-        """A new interpreter does not find the package, or finds another one: then the server imports none."""
+        """A new interpreter does not find the package, or finds another one: the server has the paths of the program."""
         paths = f"sys.path.insert(0, {PACKAGE!r})"
-        self.assertEqual(self.run_script(paths, trace=IS_IMPORTED, environment={"PYTHONPATH": ""}), 0)
+        self.assertEqual(self.run_script(paths, trace=IS_IMPORTED, environment={"PYTHONPATH": ""}), 1)
         (self.folder / "plait").mkdir()
-        self.assertEqual(self.run_script(paths, trace=IS_IMPORTED, environment={"PYTHONPATH": ""}), 0)
+        self.assertEqual(self.run_script(paths, trace=IS_IMPORTED, environment={"PYTHONPATH": ""}), 1)
         (self.folder / "plait" / "__init__.py").write_text("raise SystemExit('another one')", encoding="utf-8")
-        self.assertEqual(self.run_script(paths, trace=IS_IMPORTED, cwd=self.folder), 0)
+        self.assertEqual(self.run_script(paths, trace=IS_IMPORTED, cwd=self.folder), 1)
+
+    def test_nothing_is_imported_from_the_current_folder(self):
+        """The folder of the script is where the program looks; the current one is not."""
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        for name in "glob", "json", "tokenize", "numpy":
+            (elsewhere / f"{name}.py").write_text("raise ValueError('of the current folder')", encoding="utf-8")
+        trace = "int(__import__('glob').glob('/etc/host*') != [])"
+        self.assertEqual(self.run_script(trace=trace, cwd=elsewhere), 1)
+        self.assertEqual(self.run_script(trace=IS_IMPORTED, cwd=elsewhere), 1)
+
+    def test_the_environment_is_that_of_the_program(self):
+        trace = "int((os.environ.get('PYTHONPATH'), os.environ.get('PYTHONSAFEPATH')) == (PATH_BEFORE, None) and 'PLAIT_ENVIRONMENT_OF_PROGRAM' not in os.environ)"
+        for environment in {"PYTHONPATH": PACKAGE}, {"PYTHONPATH": ""}:
+            trace_of = trace.replace("PATH_BEFORE", repr(environment["PYTHONPATH"]))
+            paths = f"sys.path.insert(0, {PACKAGE!r})"
+            self.assertEqual(self.run_script(paths, trace=trace_of, environment=environment), 1)
+            assertion = "before = dict(os.environ); list(pl.data.DataLoader(Places(), 2, num_workers=1, worker='process')); assert os.environ == before"
+            self.assertEqual(self.run_script(paths, before=assertion, environment=environment), 0)
+
+    def test_a_forked_process_has_a_server_of_its_own(self):
+        before = ("list(pl.data.DataLoader(Places(), 2, num_workers=2, worker='process')); child = os.fork()\n"
+                  "    if child == 0:\n"
+                  "        list(pl.data.DataLoader(Places(), 2, num_workers=2, worker='process')); os._exit(0)\n"
+                  "    assert os.waitpid(child, 0)[1] == 0")
+        self.assertEqual(self.run_script(before=before), 0)
 
     def test_modules_that_the_program_chose_are_kept(self):
         (self.folder / "chosen.py").write_text("import os\nPARENT = os.getpid()\n", encoding="utf-8")

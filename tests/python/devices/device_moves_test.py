@@ -79,6 +79,10 @@ class Moving(unittest.TestCase):
             self.assertEqual((optim.global_norm(gradient).item(), clipped["a"].device, clipped["b"].device), (5.0, FIRST, SECOND))
             self.assertAlmostEqual(clipped["b"].item(), 0.8, 5)
         self.assertAlmostEqual(optim.global_norm(clipped).item(), 1.0, 5)
+        for wrong in {"a": np.array([3.0])}, {"a": 3.0}, [{"a": (pl.ones(1), 2.0)}]:
+            with self.assertRaisesRegex(pl.TypeError, "optim.global_norm: .*expected a tensor"):
+                optim.global_norm(wrong)
+        self.assertEqual(optim.global_norm({"a": None}).item(), 0.0)
 
     def test_quantiles(self):
         x = pl.tensor([[1.0, 2.0], [-3.0, 1.0]])
@@ -171,6 +175,11 @@ class Memory(unittest.TestCase):
         with pl.memory_tag("mine"):
             mine = pl.grad(loss)(w)
         self.assertEqual((pl.memory_by_tag("cuda:1")["mine"], mine.shape), (4000, (1000,)))
+
+    def test_tags_of_the_library_do_not_run_out(self):
+        program = ("import plait as pl\nfor i in range(300):\n    try:\n        with pl.memory_tag(f'step {i}'): pass\n    except pl.ValueError: break\n"
+                   "pl.grad(lambda x: pl.sum(x * x))(pl.ones(3)), pl.nn.Linear(2, 3), list(pl.data.DataLoader(range(4), 2))\nprint(i)")
+        self.assertGreater(int(ran(program)), 200)
 
     def test_peaks_are_reset_by_device(self):
         both = [pl.ones((1000,), device=each) * 2 for each in ("cuda:0", "cuda:1")]

@@ -1,5 +1,6 @@
 """Batches are made here: in the consumer, in threads, or in processes, to which a Fetcher is pickled."""
 
+import hashlib
 from typing import NamedTuple
 
 from plait import _core
@@ -34,6 +35,7 @@ class Fetcher:
         self._function = collate_fn or (default_collate if is_batched else default_convert)
         self._function_takes_key = function_takes_key(self._function)
         self._takes_key = takes_key(dataset)
+        self.is_in_process = False  # True in a worker process, which has a default stream of its own
 
     def batch(self, job):
         """The batch of a job."""
@@ -47,6 +49,8 @@ class Fetcher:
     def sample(self, job, i):
         """A sample of a job."""
         index = job.indices[i]
+        if self.is_in_process:
+            _seed_default_stream(job.seed, job.epoch, index, None if job.places is None else job.places[i])
         try:
             return self.dataset.get(index, key_of(job, i)) if self._takes_key else self.dataset[index]
         except Exception as error:
@@ -75,6 +79,12 @@ class Fetcher:
         if job.count > 0:
             return self._collate(job, samples)
         return self._collate(job, []) if self.has_own_collate else without_rows(self._collate(job, samples))
+
+
+def _seed_default_stream(*what):
+    """For code that draws without a key. All worker processes begin with the same default stream, which would give all the same numbers."""
+    digest = hashlib.blake2b(repr(what).encode(), digest_size=8).digest()
+    _core.random.seed(int.from_bytes(digest, "little"))
 
 
 def key_of(job, i):
@@ -125,6 +135,8 @@ class StreamReader:
             self._has_ended = True  # unless this succeeds
             dataset = self._fetcher.dataset
             set_epoch(dataset, self._job.epoch)
+            if self._fetcher.is_in_process:
+                _seed_default_stream(self._job.seed, self._job.epoch, self._job.place)
             self._source = Counted(dataset._source() if hasattr(dataset, "_source") else dataset, self._job.place, self._job.source)
             self._has_ended = False
         raws, failure, size = [], None, (self._job.batch_size or 1) * self._job.ranks

@@ -1,41 +1,85 @@
 """The process that forks worker processes: multiprocessing's fork server, which imports Plait before it forks.
 
 An import takes longer than everything else until the first batch, so the server does it once, while the program goes on, for the workers of all
-loaders. It has one thread: those of NumPy's BLAS end at a fork."""
+loaders. It has one thread: those of NumPy's BLAS end at a fork. What it imports is what the program would import: it begins with the program's
+paths, and without the current folder, which `python -c` would look into first."""
 
-import importlib.machinery
+import json
 import multiprocessing
 import os
-import site
 import sys
+import threading
 from multiprocessing import forkserver
 
-import plait
-
+_lock = threading.Lock()
 _PRELOADED = "plait.inside.data.process_worker"
+_OF_PROGRAM = "PLAIT_ENVIRONMENT_OF_PROGRAM"  # the variables below as the program has them
 
 
 def begin():
     """Begins the server, unless it runs. One that the program began before has not imported Plait: then each worker does."""
-    if multiprocessing.parent_process() is not None:  # a worker, which may begin one when it needs it
+    if multiprocessing.parent_process() is not None:  # a worker, whose processes import Plait themselves
         return
-    server = forkserver._forkserver
+    with _lock:
+        _begin(forkserver._forkserver)
+
+
+def _begin(server):
+    _forget_server_of_parent(server)
     modules = list(getattr(server, "_preload_modules", ["__main__"]))  # also those that the program chose
-    if _PRELOADED not in modules and is_found_by_a_new_interpreter():
-        forkserver.set_forkserver_preload([*modules, _PRELOADED])
-    forkserver.ensure_running()
-
-
-def is_found_by_a_new_interpreter():
-    """True if one that has none of the changes of sys.path in this program imports the same package. Otherwise it could import another one,
-    which its workers would have to use."""
+    paths = _paths()
+    if paths is None:
+        forkserver.ensure_running()
+        return
+    if _PRELOADED not in modules:
+        forkserver.set_forkserver_preload([_PRELOADED, *modules])
+    variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables, **{_OF_PROGRAM: json.dumps(before)})
     try:
-        paths = [] if getattr(sys.flags, "safe_path", False) else [os.getcwd()]
+        forkserver.ensure_running()
+    finally:
+        end_environment()
+
+
+def end_environment():
+    """The environment as the program has it, in this process and those that it begins."""
+    for name, value in json.loads(os.environ.pop(_OF_PROGRAM, "{}")).items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _paths():
+    """The paths where the program finds modules; None if a new interpreter cannot be told of them."""
+    try:
+        paths = [path or os.getcwd() for path in sys.path]
     except FileNotFoundError:  # the folder was removed
-        return False
-    if not sys.flags.ignore_environment:
-        paths += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    if not sys.flags.no_site:
-        paths += [*([site.getusersitepackages()] if site.ENABLE_USER_SITE else []), *site.getsitepackages()]
-    found = importlib.machinery.PathFinder.find_spec("plait", paths)
-    return found is not None and found.origin is not None and os.path.realpath(found.origin) == os.path.realpath(plait.__file__)
+        return None
+    can_be_told = all(isinstance(path, str) and os.pathsep not in path for path in paths) and not sys.flags.ignore_environment
+    return paths if can_be_told else None
+
+
+def _forget_server_of_parent(server):
+    """After a fork the server is that of the parent, which this process can neither wait for nor use."""
+    if server._forkserver_pid is not None and _is_of_parent(server._forkserver_pid):
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_alive_fd = server._forkserver_pid = server._forkserver_address = None
+
+
+def _is_of_parent(pid):
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
+
+
+def _forget_lock():
+    """A thread that held it does not exist in a process that was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_lock)

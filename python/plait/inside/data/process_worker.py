@@ -8,6 +8,7 @@ from multiprocessing import connection, parent_process, reduction
 
 from plait import _core
 from plait.inside.arrays.devices import device
+from plait.inside.data import fork_server
 from plait.inside.data.failures import sent
 from plait.inside.data.fetching import StreamReader
 from plait.inside.data.runs import perform, without_turns
@@ -40,6 +41,9 @@ def _end_with_parent():
     os._exit(1)
 
 
+fork_server.end_environment()
+
+
 class _Worker:
     def __init__(self, shared):
         self._shared, self._fetcher, self._failure = shared, None, None
@@ -49,6 +53,7 @@ class _Worker:
         """Makes the dataset; a failure is the answer to the first request."""
         try:
             self._fetcher, init = pickle.loads(payload)
+            self._fetcher.is_in_process = True
             if init is not None:
                 init(number)
         except BaseException as error:  # noqa: BLE001: it is raised in the consumer

@@ -163,6 +163,9 @@ def context_of(name):
                                           "multiprocessing_context='forkserver' or 'spawn'")
     if name not in ("forkserver", "spawn"):
         raise errors.ValueError(f"DataLoader: multiprocessing_context is {in_words(name)}, expected 'forkserver' or 'spawn'")
+    if multiprocessing.current_process().daemon:
+        raise errors.DistError.with_hint("DataLoader: a worker process cannot have worker processes of its own",
+                                         "num_workers=0, or worker='thread', where the dataset of another loader has a loader")
     if name == "forkserver":
         fork_server.begin()
     return multiprocessing.get_context(name)

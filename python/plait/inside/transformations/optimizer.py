@@ -43,7 +43,24 @@ def global_norm(updates):
     >>> plait.optim.global_norm({"a": plait.tensor([3.0]), "b": plait.tensor(4.0)})
     5. : f32[]
     """
+    _expect_tensors("optim.global_norm", updates)
     return _core.sqrt(squared_norm(distinct(Columns("optim.global_norm", updates).leaves).values))
+
+
+def _expect_tensors(name, tree):
+    """TypeError for arrays of other libraries and floats, which are not followed, and would count as 0."""
+    leaves, structure = flatten(tree)
+    found = [(path, leaf) for path, leaf in zip(structure.paths, leaves) if not isinstance(leaf, _core.Tensor)] + list(_floats(tree))
+    for path, leaf in found:
+        raise errors.TypeError.with_hint(f"{name}: {path or 'the tree'} is a {type(leaf).__name__}, expected a tensor", "plait.asarray makes one of it")
+
+
+def _floats(tree, path=""):
+    if isinstance(tree, (float, complex)):
+        yield path, tree
+    items = tree.items() if type(tree) is dict else enumerate(tree) if type(tree) in (list, tuple) else ()
+    for name, each in items:
+        yield from _floats(each, f"{path}.{name}" if path else str(name))
 
 
 def incremental_update(new_tensors, old_tensors, step_size):
