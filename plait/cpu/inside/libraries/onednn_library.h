@@ -40,6 +40,7 @@ void* onednn_function_if_any(const char* name);
 #define dnnl_memory_destroy PLAIT_ONEDNN(dnnl_memory_destroy)
 #define dnnl_memory_set_data_handle_v2 PLAIT_ONEDNN(dnnl_memory_set_data_handle_v2)
 #define dnnl_post_ops_append_sum PLAIT_ONEDNN(dnnl_post_ops_append_sum)
+#define dnnl_post_ops_append_sum_v2 PLAIT_ONEDNN(dnnl_post_ops_append_sum_v2)
 #define dnnl_post_ops_create PLAIT_ONEDNN(dnnl_post_ops_create)
 #define dnnl_post_ops_destroy PLAIT_ONEDNN(dnnl_post_ops_destroy)
 #define dnnl_primitive_attr_create PLAIT_ONEDNN(dnnl_primitive_attr_create)
