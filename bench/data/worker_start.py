@@ -1,4 +1,4 @@
-"""The time until the first batch of loaders with new worker processes, in parts.
+"""The time until the first batch of loaders with new worker processes, by phase.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/data/worker_start.py
 
