@@ -12,6 +12,7 @@ namespace plait {
 class AutocastScope;
 class CallInProgress;
 class EffectLog;
+class EndedTraces;
 class NamedAxisScope;
 class OpenRecursion;
 class RowRecorder;
@@ -49,6 +50,7 @@ struct Ambient {
   OpenRecursion* recursion = nullptr;  // the innermost
   int recorded_rules = 0;              // custom rules that are being recorded
   SizeReader* size_reader = nullptr;   // asked for the numbers of symbolic sizes
+  EndedTraces* ended_traces = nullptr;
 
   // Where its result is, if it has no operands: DeviceScope; -1: as the setting says.
   int device = -1;

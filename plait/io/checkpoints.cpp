@@ -23,7 +23,7 @@
 #include "plait/io/inside/checkpoints/tree_match.h"
 #include "plait/io/inside/logs/path_lock.h"
 #include "plait/io/inside/safetensors/safetensors_division.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/with_path.h"
 #include "plait/io/inside/byte_order.h"
 #include "plait/io/inside/compressed/compression.h"
 #include "plait/io/inside/file.h"
@@ -91,12 +92,10 @@ Array read_idx(std::span<const std::byte> bytes) {
 
 Array load_idx(const std::string& path) {
   const InputFile file(path);
-  try {
+  return with_path(path, [&] {
+    is_gzip(path, file.bytes());  // refuses a .gz file that is none
     return read_idx(file.bytes());
-  } catch (Error& error) {
-    error.prepend(path + ": ");
-    throw;
-  }
+  });
 }
 
 }  // namespace plait

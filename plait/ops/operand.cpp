@@ -7,7 +7,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/inside/fits.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

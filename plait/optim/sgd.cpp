@@ -18,18 +18,18 @@ Names sgd_states(const WeightNumbers& n, const Tensor&) {
   return n.has("momentum") ? Names{"momentum_buffer"} : Names{};
 }
 void sgd_at_step(Tensors& n, const Tensor& steps) {
-  if (has(n, "dampening")) n["kept"] = where(steps == 1., f64_of(1), 1. - n.at("dampening"));
+  n["kept"] = where(steps == 1., f64_of(1), 1. - n.at("dampening"));
 }
 Tensor sgd_formula(const WeightNumbers& n, const Tensor& value, const Tensor& given,
                    std::span<Tensor> states) {
   const Tensor gradient = decayed(n, value, given);
   if (states.empty()) return value - n["lr"] * gradient;
   Tensor& buffer = states[0];
-  buffer = n["momentum"] * buffer + (n.has("kept") ? n["kept"] * gradient : gradient);
+  buffer = n["momentum"] * buffer + n["kept"] * gradient;
   return value - n["lr"] * (n.is("nesterov") ? gradient + n["momentum"] * buffer : buffer);
 }
 const OptimizerRule kSgd{.name = "optim::Sgd",
-                         .optional = {"momentum", "dampening", "weight_decay"},
+                         .optional = {"momentum"},
                          .states = sgd_states,
                          .at_step = sgd_at_step,
                          .formula = sgd_formula};
@@ -80,11 +80,8 @@ Tensor rprop_formula(const WeightNumbers& n, const Tensor& value, const Tensor& 
   states[0] = where(way < 0., zeros_like(gradient), gradient);
   return value - sign(states[0]) * states[1];
 }
-const OptimizerRule kRprop{.name = "optim::Rprop",
-                           .optional = {},
-                           .states = rprop_states,
-                           .first = rprop_first,
-                           .formula = rprop_formula};
+const OptimizerRule kRprop{
+    .name = "optim::Rprop", .states = rprop_states, .first = rprop_first, .formula = rprop_formula};
 
 // ---- Lion
 

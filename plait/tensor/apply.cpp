@@ -15,10 +15,10 @@
 #include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/inside/memory/layout_extent.h"
 #include "plait/tensor/inside/row_recorder.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

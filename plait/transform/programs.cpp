@@ -7,6 +7,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ir/text/parser_types.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/inside/derivatives/retrace.h"
@@ -248,8 +249,11 @@ Session::Session(Builder& builder, std::span<const Tensor> results) {
     throw ValueError("Session: this builder is finished").at(Location::of_caller());
   }
   scope_ = builder.trace_->scope();
-  recorded_ = builder.trace_->finish(results);
-  program_ = builder.trace_->program(recorded_);
+  RecordedFunction recorded = builder.trace_->finish(results);
+  program_ = builder.trace_->program(recorded);
+  function_ = std::move(recorded.function);
+  captures_ = std::move(recorded.captures);
+  values_ = std::move(recorded.values);
   builder.trace_.reset();
 }
 
@@ -259,7 +263,7 @@ ir::ValueId Session::value_of(const Tensor& tensor) const {
                      tensor.type().text())
         .at(Location::of_caller());
   }
-  return recorded_.values[tensor.traced().value];
+  return values_[tensor.traced().value];
 }
 
 namespace {
@@ -349,9 +353,9 @@ class SessionRun {
 }  // namespace
 
 std::vector<Tensor> Session::run(const Feeds& feeds, std::span<const Tensor> fetches) const {
-  SessionRun run(*recorded_.function);
+  SessionRun run(*function_);
   for (const auto& [place, given] : feeds) run.feed(value_of(place), given);
-  run.feed_captures(recorded_.captures);
+  run.feed_captures(captures_);
   std::vector<ir::ValueId> values;
   for (const Tensor& fetch : fetches) values.push_back(value_of(fetch));
   run.compute(values);

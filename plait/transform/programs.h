@@ -165,7 +165,9 @@ class Session {
   ir::ValueId value_of(const Tensor& tensor) const;
 
   std::shared_ptr<TraceScope> scope_;
-  RecordedFunction recorded_;
+  std::shared_ptr<const ir::Function> function_;
+  std::vector<Tensor> captures_;
+  std::vector<ir::ValueId> values_;  // numbers in the function, by those in the scope
   ir::Program program_;
 };
 

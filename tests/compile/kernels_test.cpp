@@ -8,7 +8,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/compile/as_evaluated.h"

@@ -136,6 +136,29 @@ TEST_F(Gzip, ABombTakesNoMemoryBeforeItIsRead) {
   EXPECT_EQ(reader.skip_some(size_t{1} << 24), size_t{1} << 24);
 }
 
+TEST_F(Gzip, AFileIsWhatItsNameSays) {
+  const auto bytes = [](std::string_view text) { return bytes_of(text); };
+  EXPECT_TRUE(is_gzip("a.txt", bytes(gzip("one"))));
+  EXPECT_TRUE(is_gzip("a.gz", bytes(gzip("one"))));
+  EXPECT_FALSE(is_gzip("a.txt", bytes("one")));
+  for (const std::string& text : {""s, "\x1f"s, "one"s}) {
+    for (const char* path : {"a.txt.gz", "a.tgz"}) {
+      expect_contains(what_of<ParseError>([&] { is_gzip(path, bytes(text)); }),
+                      {"byte 0: this is not a gzip file", text == "one" ? "without .gz" : "cut"});
+    }
+  }
+}
+
+TEST_F(Gzip, TheChecksumOfAHeaderIsCompared) {
+  std::string file = gzip("one");
+  file[3] = 2;  // the header has a checksum
+  const uint32_t checksum = crc32_of(bytes_of(std::string_view(file).substr(0, 10)));
+  file.insert(10, {static_cast<char>(checksum), static_cast<char>(checksum >> 8)});
+  EXPECT_EQ(unpacked(file), "one");
+  file[4] = 1;  // the time
+  expect_contains(what_of<ParseError>([&] { unpacked(file); }), {"byte 10: the header"});
+}
+
 // ---- Archives.
 
 std::string names_and_contents(TarReader& reader) {

@@ -13,7 +13,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/array_machine.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -1,5 +1,7 @@
 // The classes of optimizers: their rates, groups, frozen and complex parameters, LBFGS, and bad
 // input. Their formulas are compared with PyTorch's by tests/oracles/optimizers_oracle.py.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "plait/nn/models/freeze.h"
@@ -59,6 +61,41 @@ TEST(Classes, ARateThatChangesNeedsNoNewRecord) {
   expect_one_record(optim::Adafactor(net));
   const optim::Schedule rate = optim::lr_scheduler::ExponentialLR{0.01, 0.9};
   expect_one_record(optim::AdamW(net, {.lr = rate}), false);
+}
+
+template <class Optimizer>
+void expect_decay_without_record(Optimizer optimizer) {
+  Net net;
+  const auto jitted = jit(step<Optimizer>);
+  for (const double decay : {0., 0.5, 0., 0.25}) {
+    optimizer.numbers.at("weight_decay") = number(decay);
+    std::tie(net, optimizer) = jitted(net, optimizer, batch());
+  }
+  EXPECT_EQ(stats(jitted).traces, 1) << optimizer.name();
+}
+
+TEST(Classes, ADecayThatWasZeroNeedsNoNewRecord) {
+  const Net net;
+  expect_decay_without_record(optim::Sgd(net));
+  expect_decay_without_record(optim::ASGD(net));
+  expect_decay_without_record(optim::Lion(net));
+  expect_decay_without_record(optim::Adam(net));
+  expect_decay_without_record(optim::AdamW(net, {.weight_decay = 0}));
+  expect_decay_without_record(optim::Adamax(net));
+  expect_decay_without_record(optim::NAdam(net));
+  expect_decay_without_record(optim::RAdam(net));
+  expect_decay_without_record(optim::LAMB(net));
+  expect_decay_without_record(optim::Adagrad(net));
+  expect_decay_without_record(optim::Adadelta(net));
+  expect_decay_without_record(optim::RMSprop(net));
+  expect_decay_without_record(optim::Adafactor(net));
+}
+
+TEST(Classes, InfiniteParametersStayWithoutDecay) {
+  Net net;
+  net.head = full({2}, -std::numeric_limits<double>::infinity(), DType::f64);
+  const Net moved = optim::Adam(net).update(net, map_leaves(net, zeros_like)).first;
+  EXPECT_EQ(moved.head.text(), net.head.text());
 }
 
 TEST(Classes, NumberAndConstantScheduleGiveTheSameBits) {

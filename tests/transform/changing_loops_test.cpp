@@ -14,6 +14,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/control/control.h"
 #include "plait/transform/derivatives/grad.h"

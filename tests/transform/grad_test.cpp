@@ -17,6 +17,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/derivatives/tape.h"
 

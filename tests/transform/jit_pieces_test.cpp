@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/plait.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "tests/transform/transform_support.h"
 

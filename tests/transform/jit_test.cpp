@@ -10,6 +10,7 @@
 
 #include "plait/core/inside/source_line.h"
 #include "plait/plait.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "tests/support/agreement.h"
 #include "tests/transform/transform_support.h"

@@ -11,6 +11,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/memory/memory.h"
 #include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/control/associative_scan.h"

@@ -16,6 +16,7 @@
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/register_all.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/derivatives/tape.h"
 

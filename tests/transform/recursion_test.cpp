@@ -13,6 +13,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/control/recursive.h"
 #include "plait/transform/derivatives/grad.h"

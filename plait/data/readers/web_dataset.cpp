@@ -220,7 +220,7 @@ struct WebDataset::Index {
   void add(const std::string& path) {
     const auto shard = std::make_shared<const Shard>(path, std::make_shared<InputFile>(path));
     with_path(path, [&] {
-      if (is_gzip(shard->bytes())) {
+      if (is_gzip(path, shard->bytes())) {
         throw ParseError("byte 0: the file is compressed with gzip, and has no samples by number")
             .hint("read it in order, with WebStream, or unpack it first: gunzip FILE");
       }
@@ -263,7 +263,7 @@ std::optional<ShardSample> WebStream::next() {
     ++shard_number_;
     if (!shard && !compressed) {
       auto file = std::make_shared<const InputFile>(path);
-      if (is_gzip(file->bytes())) {
+      if (with_path(path, [&] { return is_gzip(path, file->bytes()); })) {
         compressed = with_path(
             path, [&] { return std::make_shared<CompressedShard>(path, std::move(file), begin); });
       } else {

@@ -30,7 +30,13 @@ size_t end_of_gzip_header(std::span<const std::byte> file, size_t begin) {
   if ((flags & extra) != 0) fields.skip(fields.number<uint16_t>());
   if ((flags & name) != 0) skip_text(fields);
   if ((flags & comment) != 0) skip_text(fields);
-  if ((flags & header_checksum) != 0) fields.skip(2);
+  if ((flags & header_checksum) != 0) {
+    const uint32_t checksum = crc32_of(file.subspan(begin, fields.position() - begin)) & 0xffff;
+    if (fields.number<uint16_t>() != checksum) {
+      throw ParseError("byte {}: the header does not have the checksum that the gzip file states",
+                       fields.position() - sizeof(uint16_t));
+    }
+  }
   return fields.position();
 }
 
@@ -40,6 +46,17 @@ bool is_gzip(std::span<const std::byte> bytes) {
   return bytes.size() >= std::size(kGzipMagic) &&
          std::ranges::equal(bytes.first(std::size(kGzipMagic)),
                             std::as_bytes(std::span(kGzipMagic)));
+}
+
+bool is_gzip(std::string_view path, std::span<const std::byte> file) {
+  if (is_gzip(file)) return true;
+  if (path.ends_with(".gz") || path.ends_with(".tgz")) {
+    throw ParseError("byte 0: this is not a gzip file, which its name says it is")
+        .hint(file.size() < std::size(kGzipMagic)
+                  ? "the file was cut off: copy it again"
+                  : "if it was decompressed already, give it a name without .gz");
+  }
+  return false;
 }
 
 GzipReader::GzipReader(std::span<const std::byte> file) : file_(file) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "plait/io/inside/deflate.h"
@@ -12,6 +13,9 @@
 namespace plait {
 
 bool is_gzip(std::span<const std::byte> bytes);
+// The same of a file. ParseError if its name ends as that of a gzip file, .gz or .tgz, and its
+// bytes are others.
+bool is_gzip(std::string_view path, std::span<const std::byte> file);
 
 // Decompresses the content in order. ParseError if the file is not a gzip file or is damaged;
 // memory is needed only for what is decompressed, whatever the file says of its length.

@@ -66,7 +66,7 @@ void LineStream::open() try {
   const std::string& path = paths_[number_];
   auto file = std::make_shared<const InputFile>(path);
   const bool begins_line = with_path(path, [&] {
-    if (is_gzip(file->bytes())) {
+    if (is_gzip(path, file->bytes())) {
       compressed_ = std::make_shared<GzipLines>(file);
       return compressed_->pass_to(byte_);
     }

@@ -14,7 +14,7 @@
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/operand.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

@@ -15,7 +15,7 @@
 #include "plait/ops/inside/samples.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/effect_log.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/tensor/tracing/trace_scopes.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 
 namespace plait {
 

@@ -11,8 +11,8 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

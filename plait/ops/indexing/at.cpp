@@ -11,7 +11,7 @@
 #include "plait/ops/inside/indexing/index_plan.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

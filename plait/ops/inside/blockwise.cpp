@@ -11,8 +11,8 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/autocast_policy.h"
 #include "plait/tensor/inside/row_recorder.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

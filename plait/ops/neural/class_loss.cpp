@@ -17,7 +17,7 @@
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -12,7 +12,7 @@
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/neural/pooling_parts.h"
 #include "plait/ops/neural/pooling.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -19,7 +19,7 @@
 #include "plait/ops/inside/blockwise.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/sort.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -26,8 +26,8 @@ struct OptimizerRule {
   using Names = std::vector<std::string>;
 
   std::string_view name;
-  // Numbers that are absent if they are 0 when the optimizer is made.
-  Names optional = {"weight_decay"};
+  // Numbers that are absent, without a state, if they are 0 when the optimizer is made.
+  Names optional = {};
   Names scalar_states = {};  // f64[] for each parameter
   bool is_real = false;      // complex parameters are refused
   Names (*states)(const WeightNumbers& n, const Tensor& parameter);
@@ -44,7 +44,8 @@ struct OptimizerRule {
 
 bool has(const Tensors& numbers, const std::string& name);
 
-// The gradient with weight_decay times the parameter added to it.
+// The gradient with weight_decay times the parameter added to it. A parameter that is infinite
+// counts as the largest number, so that without decay it stays as it is.
 Tensor decayed(const WeightNumbers& n, const Tensor& value, const Tensor& gradient);
 // The parameter after decoupled weight decay; at_step calls add_left.
 void add_left(Tensors& n);

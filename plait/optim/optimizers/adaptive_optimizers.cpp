@@ -76,7 +76,7 @@ Tensor rmsprop_formula(const WeightNumbers& n, const Tensor& value, const Tensor
   return value - n["lr"] * way;
 }
 const OptimizerRule kRmsprop{.name = "optim::RMSprop",
-                             .optional = {"weight_decay", "momentum"},
+                             .optional = {"momentum"},
                              .states = rmsprop_states,
                              .formula = rmsprop_formula};
 

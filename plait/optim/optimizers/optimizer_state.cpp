@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
+#include "plait/core/numbers/dtype.h"
 #include "plait/core/text.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
@@ -166,14 +167,13 @@ bool has(const Tensors& numbers, const std::string& name) {
 }
 
 Tensor decayed(const WeightNumbers& n, const Tensor& value, const Tensor& gradient) {
-  return n.has("weight_decay") ? gradient + n["weight_decay"] * value : gradient;
+  const Tensor largest = full({}, float_limits(value.dtype()).max, value.dtype());
+  return gradient + n["weight_decay"] * clip(value, -largest, largest);
 }
 void add_left(Tensors& n) {
   if (has(n, "weight_decay")) n["left"] = 1. - n.at("lr") * n.at("weight_decay");
 }
-Tensor shrunk(const WeightNumbers& n, const Tensor& value) {
-  return n.has("left") ? value * n["left"] : value;
-}
+Tensor shrunk(const WeightNumbers& n, const Tensor& value) { return value * n["left"]; }
 
 Tensor widened_for(const Tensor& x, DType of_parameter) {
   if (!is_complex(of_parameter)) return astype(x, wide(of_parameter));

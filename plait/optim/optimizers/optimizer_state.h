@@ -58,7 +58,7 @@ struct GroupState {
 struct OptimizerState {
   TreeNumber lr;
   Tensor steps;                          // i64[]: steps so far
-  TreeNumbers numbers;                   // the other numbers; without decays that are 0
+  TreeNumbers numbers;                   // the other numbers; without a momentum that is 0
   std::map<std::string, Tensors> state;  // by PyTorch's names, for each parameter
   std::vector<GroupState> groups;
   Options options;

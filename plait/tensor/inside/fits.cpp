@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

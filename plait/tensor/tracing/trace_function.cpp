@@ -1,10 +1,23 @@
 #include "plait/tensor/tracing/trace_function.h"
 
+#include "plait/tensor/inside/tracing/trace.h"
+
 namespace plait {
 
 namespace tracing {
 
-std::string label_of(std::string_view path) { return fmt::format("arg{}", path); }
+TracedProgram record(const std::string& name, std::span<const Argument> arguments,
+                     FunctionRef<std::vector<Tensor>()> results_of) {
+  Trace trace(name, Trace::apart);
+  for (const Argument& argument : arguments) {
+    // "0.weight" is arg0.weight.
+    *argument.tensor =
+        trace.parameter(argument.tensor->type(), fmt::format("arg{}", argument.path));
+  }
+  const std::vector<Tensor> results = results_of();
+  RecordedFunction recorded = trace.finish(results);
+  return {trace.program(recorded), std::move(recorded.captures)};
+}
 
 }  // namespace tracing
 

@@ -6,12 +6,16 @@
 //   trace(attend)(abstract_tensor(ir::Type::array(DType::f32, {Dim::symbol("n"), 3})))
 #pragma once
 
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "plait/tensor/tracing/trace.h"
+#include "plait/core/function_ref.h"
+#include "plait/core/trees/tree.h"
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
 
 namespace plait {
 
@@ -23,17 +27,21 @@ struct TracedProgram {
 
 namespace tracing {
 
-std::string label_of(std::string_view path);  // "0.weight" is arg0.weight
+struct Argument {
+  std::string path;
+  Tensor* tensor;  // becomes a parameter of its type
+};
+// Records `results_of`, which reads the parameters.
+TracedProgram record(const std::string& name, std::span<const Argument> arguments,
+                     FunctionRef<std::vector<Tensor>()> results_of);
 
 template <class F, class... Arguments>
 TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Arguments...> arguments) {
-  Trace trace(name, Trace::apart);
+  std::vector<Argument> leaves;
   for_each_leaf(arguments, [&](std::string_view path, Tensor& leaf) {
-    leaf = trace.parameter(leaf.type(), label_of(path));
+    leaves.push_back({std::string(path), &leaf});
   });
-  const auto result = std::apply(f, std::move(arguments));
-  RecordedFunction recorded = trace.finish(tensors_of(result));
-  return {trace.program(recorded), std::move(recorded.captures)};
+  return record(name, leaves, [&] { return tensors_of(std::apply(f, std::move(arguments))); });
 }
 
 }  // namespace tracing

@@ -1,6 +1,6 @@
 #include "plait/transform/control/recursive.h"
 
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/forms/calls/open_recursion.h"
 #include "plait/transform/inside/forms/calls/staged_recursion.h"

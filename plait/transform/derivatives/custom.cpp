@@ -6,7 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"

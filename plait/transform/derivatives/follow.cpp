@@ -5,7 +5,7 @@
 #include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 

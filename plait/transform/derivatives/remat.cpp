@@ -6,6 +6,7 @@
 #include "plait/ops/effects/checkpoint_name.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/tensor/inside/effect_log.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/recording.h"
 #include "plait/transform/inside/forms/remat/staged_remat.h"
 

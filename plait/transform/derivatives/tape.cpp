@@ -6,8 +6,9 @@
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/derivatives/outer_tape.h"
 #include "plait/transform/inside/derivatives/sweep.h"
 
 namespace plait {

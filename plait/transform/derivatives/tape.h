@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 
@@ -46,13 +45,6 @@ Tensor gradient(const Tensor& result, const Tensor& input, const Tensor& cotange
 // tensor to leave it. Returns a number for remove_hook.
 uint64_t register_hook(const Tensor& tensor, Listeners::Hook hook);
 void remove_hook(const Tensor& tensor, uint64_t number);
-
-// Ends jit's recording when host code uses a tape outside of the function: gradients that are
-// accumulated there are no results of the function, so they cannot be recorded.
-struct UsesOuterTape : Unwinding {
-  explicit UsesOuterTape(Location used) : place(used) {}
-  Location place;
-};
 
 class Tape {
  public:

@@ -7,7 +7,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/arrays/to_device.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "python/bindings/bindings.h"
 

@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/caller_source.h"
 #include "plait/core/inside/system/interruption.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/forms/calls/open_recursion.h"
 
 #include "python/bindings/bindings.h"

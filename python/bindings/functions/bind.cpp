@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "python/bindings/trees/node_kinds.h"
 

@@ -7,7 +7,7 @@
 #include "plait/ops/effects/check.h"
 #include "plait/ops/effects/checkpoint_name.h"
 #include "plait/ops/effects/print.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "python/bindings/functions/bind.h"
 #include "python/bindings/transforms/argument_copies.h"

@@ -14,8 +14,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/inside/error_count.h"
+#include "plait/tensor/inside/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace.h"
 
 #include "python/bindings/trees/structure.h"
 
@@ -504,6 +505,11 @@ void bind_jit_queries(nb::module_& module) {
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });
   module.def("_is_of_ended_trace",
              [](const Tensor& x) { return x.is_traced() && x.traced().scope->trace == nullptr; });
+  nb::class_<EndedTraces>(module, "_EndedTraces")
+      .def(nb::init<>())
+      .def("begin", &EndedTraces::begin)
+      .def("end", &EndedTraces::end)
+      .def("had", &EndedTraces::had);
   module.def(
       "_value_at",
       [](nb::object holder, nb::object key, nb::object otherwise) {

@@ -10,7 +10,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/text/parser_types.h"
 #include "plait/tensor/array_machine.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/autocast.h"
 
 #include "python/bindings/bindings.h"

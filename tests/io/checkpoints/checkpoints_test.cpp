@@ -6,7 +6,7 @@
 
 #include "plait/io/inside/checkpoints/checkpoint_paths.h"
 #include "plait/ops/indexing/index.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/jit.h"
 #include "plait/transform/programs.h"
 

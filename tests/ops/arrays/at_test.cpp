@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise/assign.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 
 namespace plait {

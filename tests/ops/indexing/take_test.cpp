@@ -11,6 +11,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/layer_support.h"

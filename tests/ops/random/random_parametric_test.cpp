@@ -14,6 +14,7 @@
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/layer_support.h"

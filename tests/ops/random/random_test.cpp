@@ -21,6 +21,7 @@
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/tracing/trace_function.h"
 

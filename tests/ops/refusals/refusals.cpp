@@ -8,7 +8,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/register_all.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/collective.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/tensor/tracing/trace.h"
 
 #include "refusals.h"
 

@@ -4,7 +4,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/index.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "refusals.h"
 

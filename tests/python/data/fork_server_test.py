@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -44,6 +45,17 @@ class Draws(pl.data.Dataset):
 
     def __getitem__(self, index):
         return np.random.random(), random.random(), os.getppid(), len(os.listdir(f"/proc/{os.getppid()}/task")), os.getpid()
+
+
+class Slow(pl.data.Dataset):
+    """The parent of the worker, after a while."""
+
+    def __len__(self):
+        return 200
+
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return os.getppid()
 
 
 class Dropped(pl.data.Dataset):
@@ -107,6 +119,13 @@ class Preloaded(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual((failed, found), ([], [[list(range(i, i + 5)) for i in range(0, 20, 5)]] * 6))
+
+    def test_one_that_dies_is_named(self):
+        batches = iter(DataLoader(Slow(), 1, num_workers=2, worker="process"))
+        server = next(batches).item()
+        os.kill(server, 9)
+        with self.assertRaisesRegex(pl.errors.DistError, r"fork server of the worker processes has ended, while process \d worked on sample"):
+            list(batches)
 
     def test_one_that_dies_is_begun_again(self):
         first = next(iter(DataLoader(Draws(), 1, num_workers=1, worker="process")))[2].item()

@@ -94,23 +94,36 @@ class Numbers(unittest.TestCase):
         self.assertEqual(bits(trained(lambda model: later)[0]), bits(trained(lambda model: pl.optim.SGD(model, momentum=0.9))[0]))
 
     def test_zeros_need_no_new_record(self):
-        """A rate of 0, and a decay that multiplies the weights, are tensors like all other numbers."""
+        """Each number that may be 0 is one when the optimizer is made, except for a momentum, and is changed to and fro."""
         for name, cls in ALL.items():
-            decays = name in ("AdamW", "Lion", "Muon", "Adafactor")
-            options = {"weight_decay": 0.0} if decays else {}
+            may_be_zero = [each for each in cls._numbers if each not in ("d", "alpha", "eps", "etas", "step_sizes", "betas", "ns_coefficients",
+                                                                         "beta2_decay", "momentum", "initial_accumulator_value")]
+            options = {each: 0.0 for each in may_be_zero} | ({"momentum": 0.9} if "momentum" in cls._numbers else {})
             model, run = begun(), pl.jit(step)
-            optimizer = cls(model, **options, groups=[{"params": "w", "lr": 0.1, **options}])
+            optimizer = cls(model, **options, groups=[{"params": "w", **options, "lr": 0.1}])
             for number in 0.0, 0.5, 0.0, 0.25:
-                for holder in optimizer, optimizer.groups[0]:
-                    holder.lr = number
-                    if decays:
-                        holder.weight_decay = number
+                for each in may_be_zero:
+                    for holder in optimizer, optimizer.groups[0]:
+                        setattr(holder, each, number)
                 eager = step(model, optimizer)[0]
                 model, optimizer = run(model, optimizer)
                 for each in model:
                     np.testing.assert_allclose(model[each].numpy(), eager[each].numpy(), rtol=1e-12)
-            with self.subTest(name):
+            with self.subTest(name, numbers=may_be_zero):
                 self.assertEqual(pl.stats(run).traces, 1)
+
+    def test_weights_without_decay(self):
+        """An infinite weight without a gradient, such as a mask, stays; the derivative with respect to a decay of 0 is right."""
+        model, zeros = {"w": pl.tensor([-np.inf, 1.0, np.inf])}, {"w": pl.zeros(3)}
+        for name in "SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop":
+            with self.subTest(name):
+                moved, _ = ALL[name](model, weight_decay=0.0).update(model, zeros)
+                self.assertEqual(bits(moved), bits(model))
+
+        def total(decay):
+            optimizer = pl.optim.SGD(begun(), lr=0.5, weight_decay=decay)
+            return pl.sum(optimizer.update(begun(), pl.tree.map(pl.zeros_like, begun()))[0]["w"])
+        self.assertAlmostEqual(pl.grad(total)(pl.asarray(0.0, dtype=pl.f64)).item(), -0.5 * BEGIN["w"].sum())
 
     def test_momentum_stays_as_it_was_made(self):
         for cls in pl.optim.SGD, pl.optim.RMSprop:

@@ -10,8 +10,8 @@
 #include "plait/ops/elementwise/special.h"
 #include "plait/ops/neural/activation.h"
 #include "plait/ops/register_all.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -13,7 +13,7 @@
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -1,5 +1,5 @@
 // Traces record into these: a function, and the program that nested traces share.
-#include "plait/tensor/tracing/open_function.h"
+#include "plait/tensor/inside/tracing/open_function.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 

@@ -8,8 +8,8 @@
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
 #include "plait/ops/inside/primitives.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/rules.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait::compile {
 namespace {

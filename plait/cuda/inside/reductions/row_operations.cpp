@@ -11,8 +11,8 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/inside/primitives.h"
 #include "plait/ops/neural/softmax.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/rules.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait::cuda {
 namespace {

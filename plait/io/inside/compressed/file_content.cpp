@@ -10,7 +10,7 @@ namespace plait {
 FileContent::FileContent(const std::string& path)
     : file_(std::make_shared<const InputFile>(path)), bytes_(file_->bytes()) {
   with_path(path, [&] {
-    if (is_gzip(bytes_)) {
+    if (is_gzip(path, bytes_)) {
       decompressed_ = gunzipped(bytes_);
       bytes_ = decompressed_;
       file_ = nullptr;

@@ -12,7 +12,7 @@
 #include "plait/ops/inside/along.h"
 #include "plait/ops/operand.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 namespace {

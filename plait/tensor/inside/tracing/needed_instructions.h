@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "plait/ir/program.h"
-#include "plait/tensor/tracing/open_function.h"
-#include "plait/tensor/tracing/pending_values.h"
+#include "plait/tensor/inside/tracing/open_function.h"
+#include "plait/tensor/inside/tracing/pending_values.h"
 
 namespace plait {
 

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "plait/tensor/tracing/companion.h"
-#include "plait/tensor/tracing/open_function.h"
-#include "plait/tensor/tracing/trace_program.h"
-#include "plait/tensor/tracing/traced_instruction.h"
+#include "plait/tensor/inside/tracing/companion.h"
+#include "plait/tensor/inside/tracing/open_function.h"
+#include "plait/tensor/inside/tracing/trace_program.h"
+#include "plait/tensor/inside/tracing/traced_instruction.h"
 
 namespace plait {
 

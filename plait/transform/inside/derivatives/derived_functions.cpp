@@ -1,6 +1,6 @@
 #include "plait/transform/inside/derivatives/derived_functions.h"
 
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/tangents.h"

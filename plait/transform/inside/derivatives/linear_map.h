@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/rules.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 

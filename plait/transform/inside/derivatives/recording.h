@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plait/core/location.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 

@@ -1,6 +1,7 @@
 #include "plait/transform/inside/derivatives/retrace.h"
 
 #include "plait/ir/analysis/verify.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

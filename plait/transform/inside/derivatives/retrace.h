@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/tangents.h"
 #include "plait/transform/inside/forms/form.h"
 

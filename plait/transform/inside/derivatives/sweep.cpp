@@ -6,7 +6,7 @@
 #include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
-#include "plait/tensor/tracing/trace_scopes.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/linear_map.h"
 #include "plait/transform/inside/derivatives/recording.h"

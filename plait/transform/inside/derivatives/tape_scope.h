@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "plait/core/ambient.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

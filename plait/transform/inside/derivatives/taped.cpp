@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/ir/structure.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"

@@ -2,7 +2,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/text/printer.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/forms/form.h"
 #include "plait/transform/inside/running/tensor_run.h"
 

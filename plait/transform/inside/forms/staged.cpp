@@ -4,7 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/tensor/tracing/trace_scopes.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/running/sizes_between.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plait/ir/program.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/running/run_program.h"
 
 namespace plait {

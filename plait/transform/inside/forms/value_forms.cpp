@@ -2,8 +2,8 @@
 // `size`, `refine`, `vary`.
 #include "plait/ir/structure.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/inside/forms/form.h"
 

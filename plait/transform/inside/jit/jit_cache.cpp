@@ -7,9 +7,9 @@
 
 #include "plait/core/error.h"
 #include "plait/tensor/autocast_policy.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace_scopes.h"
-#include "plait/transform/derivatives/tape.h"
+#include "plait/transform/inside/derivatives/outer_tape.h"
 #include "plait/transform/inside/jit/jit_backends.h"
 #include "plait/transform/inside/jit/jit_pieces.h"
 #include "plait/transform/inside/jit/jit_records.h"

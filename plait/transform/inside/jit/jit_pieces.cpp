@@ -5,6 +5,7 @@
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/custom.h"
 #include "plait/transform/inside/running/run_program.h"
 #include "plait/transform/programs.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plait/ir/analysis/identity.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/jit.h"
 
 namespace plait::jits {

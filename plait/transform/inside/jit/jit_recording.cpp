@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/error_count.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/programs.h"
 

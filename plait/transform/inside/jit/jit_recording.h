@@ -11,7 +11,7 @@
 #include "plait/core/ambient.h"
 #include "plait/core/location.h"
 #include "plait/tensor/inside/effect_log.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/jit.h"
 
 namespace plait::jits {

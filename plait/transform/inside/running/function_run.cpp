@@ -1,6 +1,7 @@
 #include "plait/transform/inside/running/function_run.h"
 
 #include "plait/core/error.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/running/sizes_between.h"
 
 namespace plait {

@@ -9,7 +9,7 @@
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/program.h"
 #include "plait/ir/structure.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

@@ -4,7 +4,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ir/text/printer.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/forms/form.h"
 
 namespace plait {

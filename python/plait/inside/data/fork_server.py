@@ -42,6 +42,21 @@ def _begin(server):
         end_environment()
 
 
+def number():
+    """The number of the server's process; None before it begins."""
+    return forkserver._forkserver._forkserver_pid
+
+
+def has_ended(server):
+    """True if the server with this number was killed, say; another one may have begun since."""
+    if server != number():
+        return True
+    try:
+        return os.waitid(os.P_PID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # multiprocessing has waited for it
+        return True
+
+
 def end_environment():
     """The environment as the program has it, in this process and those that it begins."""
     for name, value in json.loads(os.environ.pop(_OF_PROGRAM, "{}")).items():

@@ -17,6 +17,7 @@ from plait.inside.data.shared_bytes import SharedBytes
 from plait.inside.help.names import in_words
 
 _SECONDS_BETWEEN_CHECKS = 0.1  # seconds between checks for cancellation
+_OF_LOST_SERVER = 255  # the exit code that multiprocessing gives for a process whose fork server has ended
 _SECONDS_UNTIL_A_SERVER = (0.01, 0.1, 0.5)  # tries to begin a process, while the fork server begins again
 
 
@@ -34,6 +35,7 @@ class WorkerProcess:
         self._connection, theirs = self._context.Pipe()
         self._shared = SharedBytes.create()
         self._process = self._begun(theirs)
+        self._server = fork_server.number() if self._context.get_start_method() == "forkserver" else None
         theirs.close()
         self._sent = self._answered = 0
         try:
@@ -90,6 +92,10 @@ class WorkerProcess:
         process.join(1)
         code = process.exitcode
         self._forget()
+        if code == _OF_LOST_SERVER and self._server is not None and fork_server.has_ended(self._server):
+            return errors.DistError.with_hint(
+                f"DataLoader: the fork server of the worker processes has ended, while process {self._number} worked on {_named(request)}",
+                "something outside has killed it; the next iteration begins another one")
         name = f" ({signal.Signals(-code).name})" if code is not None and code < 0 else ""
         message = f"DataLoader: worker process {self._number} has ended with exit code {code}{name}, while it worked on {_named(request)}"
         if code == 1:

@@ -41,6 +41,11 @@ class NoTree(Exception):
 NO_REACH = Reach([])
 
 
+def _invalid(place):
+    return errors.ValueError.with_hint(f"{place} is a tensor of a recording that has ended, and has no value",
+                                       "a function that was recorded before has put it there: remove it")
+
+
 class Call:
     """One call: its arguments, and the state that its function finds outside, which is inspected when needed."""
 
@@ -105,6 +110,8 @@ class Call:
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):
                 if isinstance(leaf, _core.Tensor):
+                    if _core._is_of_ended_trace(leaf) and not _core._is_known(leaf):
+                        raise _invalid(f"{path}.{of_leaf}" if of_leaf else path)
                     self.leaves.append(leaf)
                     self._paths.append("outside." + (f"{path}.{of_leaf}" if of_leaf else path))
                 else:

@@ -16,6 +16,7 @@ from plait.inside.jit.jit_integers import differ_in_integers, sized
 from plait.inside.jit.jit_stats import JitStats, Reasons, differences
 from plait.inside.jit.lending import Lending
 from plait.inside.transforms.applied import Applied, is_tree
+from plait.inside.transforms.recording import Lost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,6 +146,12 @@ class Jitted:
             result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
         except ByHost:
             call.take_back()
+            return self._call_of(Call(self, call.first, call.given, call.named))
+        except Lost as lost:
+            if self._by_host is not None:
+                raise
+            call.take_back()
+            self._run_by_host(f"{lost.place} is changed in place")
             return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:
             return result

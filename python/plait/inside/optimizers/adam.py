@@ -13,7 +13,7 @@ class WithMoments(GroupedOptimizer):
         """The weights of new gradients in the moments, and the corrections of their bias."""
         n.first, n.second = (1 - beta for beta in n.betas)
         n.first_bias, n.second_bias = (1 - beta**steps for beta in n.betas)
-        n.left = None if getattr(n, "weight_decay", None) is None else 1 - n.lr * n.weight_decay
+        n.left = 1 - n.lr * n.weight_decay if "weight_decay" in self._numbers else None
 
     @staticmethod
     def _moments(n, gradient, mean, square):
@@ -23,7 +23,7 @@ class WithMoments(GroupedOptimizer):
     def _with_decay(n, value, gradient, is_decoupled):
         """The weight and the gradient after weight decay of either kind."""
         if is_decoupled:
-            return value if n.left is None else value * n.left, gradient
+            return value * n.left, gradient
         return value, decayed(n, value, gradient)
 
 
@@ -70,7 +70,6 @@ class AdamW(Adam):
     [ 0.45 -2.4 ] : f32[2]
     """
 
-    _optional = ()
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, groups=(), **accepted):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True, groups=groups, **accepted)

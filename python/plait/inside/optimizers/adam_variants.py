@@ -103,7 +103,7 @@ class SparseAdam(WithMoments):
     [ 0.5 -1.5] : f32[2]
     """
 
-    _numbers, _optional = ("lr", "betas", "eps"), ()
+    _numbers = "lr", "betas", "eps"
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, *, maximize=False, groups=(), **accepted):
         self._begin(params, groups, accepted, lr=lr, betas=betas, eps=eps, maximize=maximize)

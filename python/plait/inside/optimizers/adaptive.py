@@ -66,7 +66,7 @@ class RMSprop(GroupedOptimizer):
     """
 
     _numbers, _options = ("lr", "alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
-    _optional = ("weight_decay", "momentum")
+    _optional = ("momentum",)
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, *, maximize=False, groups=(),
                  **accepted):
@@ -104,7 +104,7 @@ class Adafactor(GroupedOptimizer):
     ((3, 1), (1, 4), ['b'])
     """
 
-    _numbers, _optional, _is_real = ("lr", "beta2_decay", "eps", "d", "weight_decay"), (), True
+    _numbers, _is_real = ("lr", "beta2_decay", "eps", "d", "weight_decay"), True
     _lengths = {"eps": 2}
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, maximize=False, groups=(), **accepted):

@@ -19,7 +19,7 @@ class SGD(GroupedOptimizer):
     """
 
     _numbers, _options = ("lr", "momentum", "dampening", "weight_decay"), ("nesterov", "maximize")
-    _optional = ("momentum", "dampening", "weight_decay")
+    _optional = ("momentum",)
 
     def __init__(self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *, maximize=False, groups=(), **accepted):
         if nesterov and not _is_known_nonzero(momentum):
@@ -33,13 +33,13 @@ class SGD(GroupedOptimizer):
         return () if n.momentum is None else ("momentum_buffer",)
 
     def _of_step(self, n, steps):
-        n.kept = None if n.dampening is None else _core.where(steps == 1, 1.0, 1 - n.dampening)
+        n.kept = _core.where(steps == 1, 1.0, 1 - n.dampening)
 
     def _formula(self, n, value, gradient, buffer=None):
         gradient = decayed(n, value, gradient)
         if buffer is None:
             return [value - n.lr * gradient]
-        buffer = n.momentum * buffer + (gradient if n.kept is None else n.kept * gradient)
+        buffer = n.momentum * buffer + n.kept * gradient
         return [value - n.lr * (gradient + n.momentum * buffer if n.nesterov else buffer), buffer]
 
 
@@ -87,7 +87,7 @@ class Rprop(GroupedOptimizer):
     [ 0.5 -1.5] : f32[2]
     """
 
-    _numbers, _optional, _states = ("lr", "etas", "step_sizes"), (), ("prev", "step_size")
+    _numbers, _states = ("lr", "etas", "step_sizes"), ("prev", "step_size")
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), *, maximize=False, groups=(), **accepted):
         self._begin(params, groups, accepted, lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize)
@@ -116,7 +116,7 @@ class Lion(GroupedOptimizer):
     [ 0.5 -1.5] : f32[2]
     """
 
-    _numbers, _optional, _states = ("lr", "betas", "weight_decay"), (), ("exp_avg",)
+    _numbers, _states = ("lr", "betas", "weight_decay"), ("exp_avg",)
 
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False, groups=(), **accepted):
         self._begin(params, groups, accepted, lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize)

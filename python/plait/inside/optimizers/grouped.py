@@ -3,6 +3,7 @@
 import types
 
 from plait import _core, errors
+from plait.inside.arrays.dtype_info import finfo
 from plait.inside.help.keywords import keyword_for
 from plait.inside.optimizers.base import ModelOptimizer
 from plait.inside.optimizers.groups import LENGTHS, Group, as_numbers, expect_model, group_of, groups_from, set_zero
@@ -15,11 +16,11 @@ ACCEPTED = ("foreach", "fused", "capturable", "differentiable")
 
 class GroupedOptimizer(ModelOptimizer):
     """Subclasses have: `_numbers` and `_options`, the names of attributes; `_optional`, those of the numbers that are absent (None
-    in the formula) where they are 0 in the Python code; `_states_of`, the names of the states of a weight; `_of_step`, which adds numbers
+    in the formula, without a state) if they are 0 when the optimizer is made; `_states_of`, the names of the states of a weight; `_of_step`, which adds numbers
     that are the same for all weights; and `_formula`, which gets one weight and returns it with its states. Complex weights are pairs of
     real numbers along a last axis there; weights of 16 bits are f32."""
 
-    _numbers, _options, _optional = ("lr", "weight_decay"), ("maximize",), ("weight_decay",)
+    _numbers, _options, _optional = ("lr", "weight_decay"), ("maximize",), ()
     _lengths = LENGTHS
     _states = ()
     _scalar_states = ()  # one f64[] for each weight
@@ -165,5 +166,7 @@ def _cast(value, dtype):
 
 
 def decayed(n, value, gradient):
-    """The gradient with weight_decay times the weight added to it."""
-    return gradient if n.weight_decay is None else gradient + n.weight_decay * value
+    """The gradient with weight_decay times the weight added to it. A weight that is infinite counts as the largest number, so that
+    without decay it stays as it is."""
+    largest = finfo(value.dtype).max
+    return gradient + n.weight_decay * _core.clip(value, -largest, largest)

@@ -30,7 +30,7 @@ def _is_numeric(value):
 
 
 def is_zero(value):
-    """True if a number is 0 in the Python code: what is multiplied by it is left out."""
+    """True if a number is 0 in the Python code."""
     return isinstance(value, (int, float)) and value == 0
 
 
@@ -43,7 +43,7 @@ class Group(Module):
     def __init__(self, given, optimizer):
         object.__setattr__(self, "_of_optimizer", type(optimizer))
         _keep_zeros(self, [name for name in self._optional
-                           if (is_zero(given[name]) if name in given else name == "momentum" and name in optimizer._zeros)])
+                           if (is_zero(given[name]) if name in given else name in optimizer._zeros)])
         for name, value in given.items():
             setattr(self, name, value)
 
@@ -64,14 +64,14 @@ class Group(Module):
 
 
 def set_zero(what, holder, name, value, is_made=True):
-    """Stores whether an optional number is 0 in the Python code. Whether a momentum is decides which states there are: it stays."""
+    """Notes an optional number that is 0 in the Python code when the optimizer is made. It stays 0, as there is no state for it."""
     if name not in holder._optional:
         return
-    if name != "momentum" or not is_made:
-        _keep_zeros(holder, [*(each for each in holder._zeros if each != name), *([name] if is_zero(value) else [])])
+    if not is_made:
+        _keep_zeros(holder, [*holder._zeros, *([name] if is_zero(value) else [])])
     elif name in holder._zeros and not is_zero(value):
-        raise errors.ValueError.with_hint(f"{what}: momentum was 0 when the optimizer was made, which has no state for it",
-                                          "pass momentum= to the class; momentum=plait.tensor(0.0) may be set to another number later")
+        raise errors.ValueError.with_hint(f"{what}: {name} was 0 when the optimizer was made, which has no state for it",
+                                          f"pass {name}= to the class; {name}=plait.tensor(0.0) may be set to another number later")
 
 
 def _keep_zeros(holder, names):

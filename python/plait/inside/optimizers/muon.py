@@ -24,7 +24,7 @@ class Muon(GroupedOptimizer):
 
     _numbers = ("lr", "weight_decay", "momentum", "ns_coefficients", "eps")
     _options = ("nesterov", "ns_steps", "adjust_lr_fn", "ns_dtype", "maximize")
-    _states, _is_real, _optional = ("momentum_buffer",), True, ()
+    _states, _is_real = ("momentum_buffer",), True
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-7,
                  ns_steps=5, adjust_lr_fn=None, *, ns_dtype=_core.bf16, maximize=False, groups=(), **accepted):

@@ -7,7 +7,7 @@ from plait._core import Structure, Tensor
 from plait.inside.script.syntax_code import RETURNED, VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _text, _type_of, note_uncertain)
-from plait.inside.trees.outside import Recording
+from plait.inside.transforms.recording import Recording
 
 
 class _Merge:

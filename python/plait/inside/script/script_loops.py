@@ -10,7 +10,7 @@ from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _Region, _UNBOUND, _are_same, _as, _as_leaf, _common, _error, _is_number, _spread, _state, _text, _truth,
     note_uncertain, origin_of)
-from plait.inside.trees.outside import Recording
+from plait.inside.transforms.recording import Recording
 
 
 class _Carry:

@@ -13,8 +13,8 @@ from plait.inside.script.syntax_code import VALUE
 from plait.inside.script.script_values import (
     _Again, _Lost, _MOST_ROUNDS, _MOST_UNROLLED, _UNBOUND, _are_same, _as, _as_leaf, _common, _default_dtype, _error,
     _is_number, _spread, _state, _truth, _type_of, expect_certain)
+from plait.inside.transforms.recording import Recording
 from plait.inside.trees.given import Copies
-from plait.inside.trees.outside import Recording
 
 
 class _Call:

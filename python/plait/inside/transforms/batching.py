@@ -5,8 +5,8 @@ import functools
 from plait import _core, errors
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors, _with_numbers, _with_tensors
+from plait.inside.transforms.recording import Recording
 from plait.inside.trees.given import Handed, expect_no_leaks
-from plait.inside.trees.outside import Recording
 from plait.inside.trees.sharing import distinct_pairs
 from plait.tree import flatten
 
@@ -47,16 +47,16 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
 def _vmap_of_tree(tree, arguments, keywords, in_axes, **options):
     """The tree is the same for all samples."""
     axes = (None, *(in_axes if isinstance(in_axes, tuple) else [in_axes] * len(arguments)))
-    return _vmap(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, axes, **options, own=1)
+    return _vmap(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, axes, **options, of_tree=tree)
 
 
-def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own=0):
-    """The first `own` arguments are not the user's."""
+def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, of_tree=None):
+    """With `of_tree`, the function calls it; it is the first argument, which is not the user's."""
     arguments = _with_tensors(arguments)
     _expect_no_axes(keywords)
     leaves, structure = _tensors(arguments)
     axes = _axes_of("in_axes", in_axes, arguments)
-    _expect_axes(leaves, axes, structure.paths, size, len(arguments), own)
+    _expect_axes(leaves, axes, structure.paths, size, len(arguments), own=int(of_tree is not None))
     once, structures = distinct_pairs(leaves, axes), []
 
     def of_list(given):
@@ -65,13 +65,15 @@ def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own
         handed.expect_unchanged("vmap", result)
         expect_no_leaks("vmap", result)
         results, found = _tensors(result)
-        structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
-        return [leaf for leaf, _ in structures[-1][1].values]
+        once_found = distinct_pairs(results, _axes_of("out_axes", out_axes, result))
+        results = once_found.take()
+        structures.append((found, once_found, [axis for _, axis in results]))
+        return [leaf for leaf, _ in results]
 
-    with Recording("vmap"):
+    with Recording("vmap", [function if of_tree is None else of_tree]):
         results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
-                              lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
-    found, once_found = structures[0]
+                              lambda: structures[0][2], size, axis_name)
+    found, once_found, _ = structures[0]
     return found.unflatten(once_found.spread(results))
 
 

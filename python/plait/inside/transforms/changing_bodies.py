@@ -10,7 +10,7 @@ from plait import _core, errors
 from plait.inside.jit.host_code import is_library
 from plait.inside.jit.host_reach import Reach, unwrapped
 from plait.inside.jit.host_state import Snapshot
-from plait.inside.trees.outside import Recording
+from plait.inside.transforms.recording import Recording
 
 
 class Refused(errors.TypeError):
@@ -54,13 +54,13 @@ class Bodies:
     def run(self, stage, by_host):
         """stage(), which may record each function, unless one of them changes host state: then by_host()."""
         if not _core._is_tracing():
-            with Recording(self._what):
+            with Recording(self._what, self._functions):
                 return stage()
         codes = {code for each in self._functions for code in _codes_of(each)}
         if not _found.isdisjoint(codes):
             return by_host()
         state = _State(self._functions)
-        with Recording(self._what) as recording:
+        with Recording(self._what, self._functions) as recording:
             try:
                 result = stage()
                 changed = state.changed()
@@ -81,7 +81,7 @@ class Bodies:
     def expect_steady(self, run):
         """run(), which records each function; warns if one of them changes host state."""
         state = _State(self._functions) if _core._is_tracing() else None
-        with Recording(self._what):
+        with Recording(self._what, self._functions):
             result = run()
         changed = None if state is None else state.changed()
         if changed is not None:

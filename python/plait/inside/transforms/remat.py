@@ -5,8 +5,8 @@ import functools
 from plait import _core
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors
+from plait.inside.transforms.recording import Recording
 from plait.inside.trees.given import Handed, expect_made
-from plait.inside.trees.outside import Recording
 from plait.inside.trees.sharing import distinct
 
 
@@ -34,10 +34,10 @@ def remat(function=None, *, policy="nothing", names=()):
 
 
 def _remat_of_tree(tree, arguments, keywords, policy, names):
-    return _remat(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, policy, names)
+    return _remat(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, policy, names, tree)
 
 
-def _remat(function, arguments, keywords, policy, names):
+def _remat(function, arguments, keywords, policy, names, of_tree=None):
     leaves, structure = _tensors(arguments)
     expect_made("remat: an argument", structure)
     once, structures = distinct(leaves), []
@@ -47,10 +47,11 @@ def _remat(function, arguments, keywords, policy, names):
         result = function(*handed.tree, **keywords)
         changes = handed.reassigned("remat", result)
         results, found = _tensors((result, [change.value for change in changes]))
-        structures.append((found, distinct(results), changes))
-        return structures[-1][1].values
+        once_found = distinct(results)
+        structures.append((found, once_found, changes))
+        return once_found.take()
 
-    with Recording("remat"):
+    with Recording("remat", [function if of_tree is None else of_tree]):
         results = _core._remat(of_list, once.values, policy, list(names))
     found, once_found, changes = structures[0]
     result, values = found.unflatten(once_found.spread(results))

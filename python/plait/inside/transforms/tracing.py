@@ -8,8 +8,8 @@ import typing
 
 from plait import _core, errors
 from plait._core import Structure, Tensor
+from plait.inside.transforms.recording import Recording
 from plait.inside.trees.given import Handed, expect_no_leaks
-from plait.inside.trees.outside import Recording
 from plait.tree import flatten
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +141,7 @@ def trace(function, name=None):
 
         types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for leaf in leaves]
         labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path in structure.paths]
-        with Recording("trace"):
+        with Recording("trace", [function]):
             recorded = _core._record(name or "main", of_leaves, types, labels)
         return Program(recorded, structure, result_structure)
 

@@ -13,6 +13,11 @@ class Distinct:
                 self.values.append(value)
         self.places = [numbers[key] for key in keys]
 
+    def take(self):
+        """The values, which are no longer kept."""
+        values, self.values = self.values, []
+        return values
+
     def spread(self, made):
         """Puts the results at all places of their values."""
         return [made[place] for place in self.places]

@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/random/random.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"

@@ -3,7 +3,7 @@
 #include "plait/transform/inside/forms/calls/call_forms.h"
 
 #include "plait/ir/structure.h"
-#include "plait/tensor/tracing/trace_scopes.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/inside/forms/calls/batched_recursion.h"
 #include "plait/transform/inside/forms/calls/staged_recursion.h"

@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"

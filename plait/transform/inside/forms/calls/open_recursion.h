@@ -11,7 +11,7 @@
 
 #include "plait/core/trees/tree_key.h"
 #include "plait/ir/program.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/forms/staged.h"
 
 namespace plait {

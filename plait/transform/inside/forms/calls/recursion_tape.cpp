@@ -1,7 +1,7 @@
 #include "plait/transform/inside/forms/calls/recursion_tape.h"
 
 #include "plait/ir/structure.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/forms/calls/staged_recursion.h"

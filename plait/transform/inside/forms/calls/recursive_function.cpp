@@ -2,7 +2,7 @@
 
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/structure.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/derivatives/derived_cache.h"
 #include "plait/transform/inside/running/function_run.h"
 #include "plait/transform/inside/running/run_program.h"

@@ -2,8 +2,8 @@
 // where the rule of one sample is batched.
 #include "plait/ir/structure.h"
 #include "plait/ops/reductions/reduce.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/inside/forms/custom_rules/staged_custom.h"
 #include "plait/transform/inside/forms/form.h"

@@ -5,6 +5,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/effects/check.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/inside/derivatives/again.h"
 #include "plait/transform/inside/derivatives/tangents.h"

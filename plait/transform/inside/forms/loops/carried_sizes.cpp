@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait::control {
 namespace {

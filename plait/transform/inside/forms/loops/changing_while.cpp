@@ -8,7 +8,7 @@
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/take.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/batching/batched_values.h"
 #include "plait/transform/inside/batching/varying.h"

@@ -8,7 +8,7 @@
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/random/random.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/control/control.h"
 #include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/inside/derivatives/lifted_draws.h"

@@ -3,6 +3,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derivative.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "plait/ir/program.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tensor.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 

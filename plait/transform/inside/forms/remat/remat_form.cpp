@@ -1,5 +1,5 @@
 // `remat`: on tensors (derivatives/remat.h), and for many samples. In traces: staged_remat.h.
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/inside/derivatives/lifted_draws.h"

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "plait/ir/builder.h"
+#include "plait/tensor/inside/tracing/trace_captures.h"
+#include "plait/tensor/inside/tracing/trace_program.h"
+#include "plait/tensor/inside/tracing/traced_sizes.h"
 #include "plait/tensor/tensor.h"
-#include "plait/tensor/tracing/trace_captures.h"
-#include "plait/tensor/tracing/trace_program.h"
-#include "plait/tensor/tracing/traced_sizes.h"
 
 namespace plait {
 

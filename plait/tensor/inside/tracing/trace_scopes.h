@@ -3,10 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/level.h"
-#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 
@@ -51,6 +52,22 @@ class Trace::Part {
   OpenFunction* const function_;  // null if nothing is outlined
   const int exceptions_;
   ir::Part part_;
+};
+
+// Notes the traces that end on its thread between begin() and end().
+class EndedTraces {
+ public:
+  void begin();
+  // True if a tensor of one of them, which is invalid now, is still held.
+  bool end();
+  // True if it is such a tensor.
+  bool had(const Tensor& tensor) const;
+
+  void note(std::weak_ptr<const TraceScope> scope) { scopes_.push_back(std::move(scope)); }
+
+ private:
+  EndedTraces* outer_ = nullptr;
+  std::vector<std::weak_ptr<const TraceScope>> scopes_;
 };
 
 }  // namespace plait

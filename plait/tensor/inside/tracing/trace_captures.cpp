@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/trace_captures.h"
+#include "plait/tensor/inside/tracing/trace_captures.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/trace_levels.h"
+#include "plait/tensor/inside/tracing/trace_levels.h"
 
 #include "plait/ir/structure.h"
 #include "plait/tensor/tracing/derivation.h"

@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/companion_run.h"
+#include "plait/tensor/inside/tracing/companion_run.h"
 
 #include <utility>
 
@@ -7,8 +7,8 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/tracing/needed_instructions.h"
 #include "plait/tensor/inside/tracing/run_recorded.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/tensor/tracing/trace_scopes.h"
 
 namespace plait {
 namespace {

@@ -1,7 +1,7 @@
 // Reads of traced tensors by host code.
 #include "plait/core/error.h"
 #include "plait/tensor/inside/late_use.h"
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/traced_sizes.h"
+#include "plait/tensor/inside/tracing/traced_sizes.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/open_function.h"
+#include "plait/tensor/inside/tracing/open_function.h"
 
 #include <algorithm>
 #include <numeric>

@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "plait/tensor/inside/tracing/companion.h"
+#include "plait/tensor/inside/tracing/open_function.h"
+#include "plait/tensor/inside/tracing/pending_values.h"
+#include "plait/tensor/inside/tracing/trace_levels.h"
+#include "plait/tensor/inside/tracing/traced_instruction.h"
 #include "plait/tensor/tensor.h"
-#include "plait/tensor/tracing/companion.h"
-#include "plait/tensor/tracing/open_function.h"
-#include "plait/tensor/tracing/pending_values.h"
-#include "plait/tensor/tracing/trace_levels.h"
-#include "plait/tensor/tracing/traced_instruction.h"
 
 namespace plait {
 

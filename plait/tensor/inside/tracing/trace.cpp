@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "plait/core/ambient.h"
 #include "plait/core/error.h"
@@ -7,6 +7,7 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/inside/late_use.h"
 #include "plait/tensor/inside/tracing/run_recorded.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 #include "plait/tensor/tracing/derivation.h"
 
 namespace plait {
@@ -30,6 +31,7 @@ Trace::~Trace() { close(); }
 void Trace::close() {
   if (!scope_->trace) return;
   scope_->trace = nullptr;
+  if (ambient.ended_traces != nullptr) ambient.ended_traces->note(scope_);
   ambient.trace = outer_;
   function_.sizes().stop_reading();
   levels_.close();

@@ -1,5 +1,6 @@
-#include "plait/tensor/tracing/trace_scopes.h"
+#include "plait/tensor/inside/tracing/trace_scopes.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -44,6 +45,20 @@ Trace::WhereFollowed::~WhereFollowed() { restore(); }
 void Trace::WhereFollowed::restore() {
   while (!breaks_.empty()) breaks_.pop_back();
   ambient.trace = inner_;
+}
+
+void EndedTraces::begin() { outer_ = std::exchange(ambient.ended_traces, this); }
+
+bool EndedTraces::end() {
+  ambient.ended_traces = outer_;
+  std::erase_if(scopes_, [](const auto& scope) { return scope.expired(); });
+  return !scopes_.empty();
+}
+
+bool EndedTraces::had(const Tensor& tensor) const {
+  if (!tensor.is_traced() || tensor.traced().actual) return false;
+  return std::ranges::any_of(
+      scopes_, [&](const auto& scope) { return scope.lock() == tensor.traced().scope; });
 }
 
 }  // namespace plait

@@ -11,12 +11,12 @@
 
 #include "plait/ir/builder.h"
 #include "plait/ir/program.h"
+#include "plait/tensor/inside/tracing/companion_run.h"
+#include "plait/tensor/inside/tracing/open_function.h"
+#include "plait/tensor/inside/tracing/trace_levels.h"
+#include "plait/tensor/inside/tracing/trace_program.h"
+#include "plait/tensor/inside/tracing/traced_instruction.h"
 #include "plait/tensor/tensor.h"
-#include "plait/tensor/tracing/companion_run.h"
-#include "plait/tensor/tracing/open_function.h"
-#include "plait/tensor/tracing/trace_levels.h"
-#include "plait/tensor/tracing/trace_program.h"
-#include "plait/tensor/tracing/traced_instruction.h"
 
 namespace plait {
 

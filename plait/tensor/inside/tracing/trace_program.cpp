@@ -1,4 +1,4 @@
-#include "plait/tensor/tracing/trace_program.h"
+#include "plait/tensor/inside/tracing/trace_program.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/structure.h"
-#include "plait/tensor/tracing/trace_captures.h"
+#include "plait/tensor/inside/tracing/trace_captures.h"
 
 namespace plait {
 namespace {
