@@ -9,9 +9,10 @@ function(plait_choose_cpu_sources sources headers)
     set_source_files_properties(plait/cpu/inside/products/product_kernels_avx512.cpp PROPERTIES
                                 COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma")
     # GCC 12 warns that its own intrinsics read uninitialised variables (GCC bug 105593).
-    set_source_files_properties(plait/cpu/inside/repeated_products/paired_kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(plait/cpu/inside/repeated_products/paired_kernels_avx512.cpp
+                                plait/cpu/inside/products/bf16_kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS
       "-Wno-uninitialized;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mfma")
-    set_source_files_properties(plait/cpu/inside/products/tile_kernels_amx.cpp PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(plait/cpu/inside/products/bf16_kernels_amx.cpp PROPERTIES COMPILE_OPTIONS
       "-Wno-uninitialized;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mamx-tile;-mamx-bf16")
   else()
     list(APPEND left_out "_x86\\.cpp$" "_avx2\\.cpp$" "_avx512\\.cpp$" "_amx\\.cpp$")

@@ -14,11 +14,11 @@
 #include "plait/core/settings.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/bf16_kernels.h"
+#include "plait/cpu/inside/products/bf16_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/products/product_grid.h"
 #include "plait/cpu/inside/products/row_product.h"
-#include "plait/cpu/inside/products/tile_kernels.h"
-#include "plait/cpu/inside/products/tile_product.h"
 
 #include "tests/cpu/product_reference.h"
 #include "tests/support/threads.h"
@@ -157,9 +157,9 @@ TEST(Matmul, IsReproducibleForAnyNumberOfThreads) {
   reset_setting("reproducible");
 }
 
-// Calls tile units directly, even where they do not pay: partial tiles, and every layout.
-TEST(TileProduct, EverySizeAndLayout) {
-  if (tile_kernels() == nullptr) GTEST_SKIP() << "this processor has no tile units";
+// Calls the kernels directly, even where they do not pay: partial panels, and every layout.
+TEST(Bf16Product, EverySizeAndLayout) {
+  if (bf16_kernels() == nullptr) GTEST_SKIP() << "this processor has no kernels for bf16";
   for (const int threads : {1, 2}) {
     const Threads team(threads);
     for (const auto [rows, steps, columns] :
@@ -171,7 +171,7 @@ TEST(TileProduct, EverySizeAndLayout) {
         for (const Order b_order : kOrders) {
           const Array x = reordered(a, a_order), y = reordered(b, b_order);
           Array out = Array::empty(DType::bf16, {rows, columns});
-          tile_product({x.data(), rows, steps, x.layout().strides[0], x.layout().strides[1]},
+          bf16_product({x.data(), rows, steps, x.layout().strides[0], x.layout().strides[1]},
                        {y.data(), steps, columns, y.layout().strides[0], y.layout().strides[1]},
                        {out.writable_data(), rows, columns, columns, 1});
           expect_product(a, b, out);

@@ -7,11 +7,11 @@
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/bf16_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/products/dot.h"
 #include "plait/cpu/inside/products/packed_products.h"
 #include "plait/cpu/inside/products/product_grid.h"
-#include "plait/cpu/inside/products/tile_product.h"
 #include "plait/ops/inside/products/batched_products.h"
 
 namespace plait {
@@ -214,10 +214,10 @@ void matmul(const Array& a, const Array& b, Array& out) {
   }
   if (products.out.column_stride != 1) products = products.transposed();
   if (products.dtype == DType::bf16 &&
-      is_worth_tiles(products.rows, products.columns, products.steps)) {
+      is_worth_bf16_kernels(products.rows, products.columns, products.steps)) {
     for (int64_t i = 0; i < products.count; ++i) {
       const Products::Single single = products.single(i);
-      tile_product(single.a, single.b, single.out);
+      bf16_product(single.a, single.b, single.out);
     }
     return;
   }

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "plait/cpu/cpu_level.h"
+#include "plait/cpu/inside/products/bf16_kernels.h"
 #include "plait/cpu/inside/products/product_kernels.h"
-#include "plait/cpu/inside/products/tile_kernels.h"
 #include "plait/cpu/inside/repeated_products/paired_kernels.h"
 
 namespace plait {
@@ -47,9 +47,12 @@ const ProductKernels& product_kernels() {
   return level == CpuLevel::avx2 ? kProductKernelsAvx2 : kProductKernels;
 }
 
-const TileKernels* tile_kernels() {
-  static const bool are_there = best_level() == CpuLevel::avx512 && has_tile_units();
-  return are_there && setting::kCpu.get() == CpuLevel::best ? &kTileKernels : nullptr;
+const Bf16Kernels* bf16_kernels() {
+  static const Bf16Kernels* const fastest = best_level() != CpuLevel::avx512 ? nullptr
+                                            : has_tile_units()               ? &kBf16KernelsOfTiles
+                                            : has_vectors_of_bf16()          ? &kBf16KernelsOfPairs
+                                                                             : nullptr;
+  return setting::kCpu.get() == CpuLevel::best ? fastest : nullptr;
 }
 
 const PairedKernels* paired_kernels() {

@@ -7,10 +7,10 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/bf16_product.h"
 #include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/products/matmul.h"
 #include "plait/cpu/inside/products/packed_products.h"
-#include "plait/cpu/inside/products/tile_product.h"
 #include "plait/ops/inside/products/batched_products.h"
 
 namespace plait {
@@ -50,10 +50,10 @@ class PackedRows final : public CpuRowProduct {
   std::unique_ptr<PackedProducts> products_;
 };
 
-// A single matrix b, packed for tile units.
-class TileRows final : public CpuRowProduct {
+// A single matrix b, packed for Plait's own kernels.
+class Bf16Rows final : public CpuRowProduct {
  public:
-  TileRows(const Products& products, DType b_dtype)
+  Bf16Rows(const Products& products, DType b_dtype)
       : product_(products.a, products.b, b_dtype), columns_(products.columns) {}
 
   int64_t blocks() const override { return product_.row_blocks(); }
@@ -66,7 +66,7 @@ class TileRows final : public CpuRowProduct {
   }
 
  private:
-  const TileProduct product_;
+  const Bf16Product product_;
   const int64_t columns_;
 };
 
@@ -123,8 +123,8 @@ class SingleRows final : public CpuRowProduct {
 std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
   if (products.count != 1) return nullptr;
   if (products.dtype == DType::bf16 &&
-      is_worth_tiles(products.rows, products.columns, products.steps)) {
-    return std::make_unique<TileRows>(products, b_dtype);
+      is_worth_bf16_kernels(products.rows, products.columns, products.steps)) {
+    return std::make_unique<Bf16Rows>(products, b_dtype);
   }
   auto made = PackedProducts::of(products.dtype, products.a, products.b, b_dtype);
   return made == nullptr ? nullptr : std::make_unique<PackedRows>(std::move(made));

@@ -8,8 +8,8 @@
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/bf16_kernels.h"
 #include "plait/cpu/inside/products/product_kernels.h"
-#include "plait/cpu/inside/products/tile_kernels.h"
 #include "plait/cpu/inside/repeated_products/paired_product.h"
 #include "plait/cpu/inside/repeated_products/scratch.h"
 
@@ -223,7 +223,8 @@ std::unique_ptr<RepeatedProduct> repeated_product(DType dtype) {
     case DType::f64: return std::make_unique<PanelProduct>(dtype);
     case DType::bf16:
       // The library uses tile units, which are faster.
-      if (const auto* const kernels = paired_kernels(); kernels && tile_kernels() == nullptr) {
+      if (const auto* const kernels = paired_kernels();
+          kernels && !bf16_kernels()->has_tile_units) {
         return std::make_unique<PairedProduct>(*kernels);
       }
       if (library_has_product(dtype)) return std::make_unique<PreparedProducts>();

@@ -1,22 +1,23 @@
-// Large products of bf16 by tile units (tile_kernels.h), on all threads.
+// Large products of bf16 by Plait's own kernels (bf16_kernels.h), on all threads.
 #pragma once
 
 #include <cstdint>
 
 #include "plait/core/numbers/dtype.h"
+#include "plait/cpu/inside/products/bf16_kernels.h"
 #include "plait/ops/inside/products/matrix.h"
 #include "plait/tensor/memory/buffer.h"
 
 namespace plait {
 
-// True if there are tile units, and they save more than the packing of the operands costs.
-bool is_worth_tiles(int64_t rows, int64_t columns, int64_t steps);
+// True if there are such kernels, and they save more than the packing of the operands costs.
+bool is_worth_bf16_kernels(int64_t rows, int64_t columns, int64_t steps);
 
 // Products of blocks of rows of a with b. The constructor packs b, and rounds it if it is f32.
 // Packing is fast if one of the strides of each operand is 1.
-class TileProduct {
+class Bf16Product {
  public:
-  TileProduct(const Matrix& a, const Matrix& b, DType b_dtype = DType::bf16);
+  Bf16Product(const Matrix& a, const Matrix& b, DType b_dtype = DType::bf16);
 
   int64_t row_blocks() const { return rows_.count(); }
   int64_t first_row(int64_t block) const;
@@ -38,14 +39,15 @@ class TileProduct {
   };
   Blocks block_rows() const;
 
+  const Bf16Kernels& kernels_;
   const Matrix a_, b_;
-  const int64_t panel_bytes_;  // packed
-  const Blocks panels_;        // panels of b's columns
+  const int64_t row_panel_bytes_, column_panel_bytes_;  // packed
+  const Blocks panels_;                                 // panels of b's columns
   const Blocks rows_;
   const Buffer packed_b_;
 };
 
 // out = a · b.
-void tile_product(const Matrix& a, const Matrix& b, const TargetMatrix& out);
+void bf16_product(const Matrix& a, const Matrix& b, const TargetMatrix& out);
 
 }  // namespace plait
