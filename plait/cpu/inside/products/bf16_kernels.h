@@ -13,14 +13,14 @@
 
 namespace plait {
 
-// The columns of b's panels, and of sums.
+// Columns of a panel of b, and of sums.
 inline constexpr int64_t kBf16Columns = 32;
 
 struct Bf16Kernels {
   bool has_tile_units;
-  int64_t rows;          // of a's panels
-  int64_t steps;         // are padded to a multiple of this
-  int64_t packed_bytes;  // of packed rows, which stay in a cache while panels of b pass through
+  int64_t rows;          // in a panel of a
+  int64_t steps;         // padded to a multiple of this
+  int64_t packed_bytes;  // stays in a cache while panels of b pass through: packed rows of a
 
   // Packs a panel of up to `rows` rows of a.
   void (*pack_rows)(const Matrix& a, std::byte* packed);
