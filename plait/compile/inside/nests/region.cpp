@@ -8,6 +8,7 @@
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/primitive_attributes.h"
 #include "plait/ops/inside/primitives.h"
+#include "plait/ops/inside/random/random_primitives.h"
 #include "plait/ops/reductions/reduce.h"
 
 namespace plait::compile {
@@ -31,6 +32,14 @@ bool is_pointwise(const ir::Primitive& primitive) {
   return primitive.elementwise != ir::Elementwise::no || &primitive == &convert_primitive();
 }
 
+// f32 of one key: element e is computed from word e of the key's stream.
+bool is_draw(const ir::Instruction& instruction) {
+  if (&instruction.primitive() != &random_primitives().values) return false;
+  const auto& attributes = instruction.attributes_as<RandomValuesAttributes>();
+  return attributes.distribution == Distribution::uniform && attributes.dtype == DType::f32 &&
+         instruction.operand_type(0).shape().rank() == 0;
+}
+
 }  // namespace
 
 Role role_of(const ir::Instruction& instruction) {
@@ -49,6 +58,7 @@ Role role_of(const ir::Instruction& instruction) {
   if (primitive.index_map) return primitive.index_map(instruction) ? Role::view : Role::other;
   if (is_pointwise(primitive)) return Role::pointwise;
   if (&primitive == &matmul_primitive()) return Role::product;
+  if (is_draw(instruction)) return Role::draw;
   return reduction_of(primitive) ? Role::reduction : Role::other;
 }
 
@@ -108,6 +118,7 @@ class KernelParts {
     find_reads();
     for (const ir::Instruction instruction : function.instructions()) {
       if (roles_.of(instruction) == Role::product) add_product(instruction);
+      if (roles_.of(instruction) == Role::draw) draws_.push_back(instruction);
     }
     for (const ir::Instruction instruction : function.instructions()) {
       if (!is_rounding_of_product(instruction) && roles_.is_computed(instruction)) {
@@ -123,8 +134,8 @@ class KernelParts {
       throw CompileError("@{} cannot be computed by one kernel", function_.name())
           .at(function_.location());
     }
-    return {std::move(*loops), std::move(products_), std::move(trailing_), std::move(results_),
-            own_results_};
+    return {std::move(*loops),    std::move(products_), std::move(draws_),
+            std::move(trailing_), std::move(results_),  own_results_};
   }
 
  private:
@@ -167,7 +178,7 @@ class KernelParts {
   const ir::Function& function_;
   const Roles roles_;
   std::vector<bool> is_read_;
-  std::vector<ir::Instruction> products_;
+  std::vector<ir::Instruction> products_, draws_;
   std::vector<KernelRegion::Trailing> trailing_;
   std::vector<uint32_t> members_;
   std::vector<ir::ValueId> results_;

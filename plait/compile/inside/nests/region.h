@@ -18,6 +18,7 @@ enum class Role : uint8_t {
   pointwise,  // each element depends on the operands' elements at the same place
   reduction,
   product,  // matrix product: no member, but the kernel may compute it block by block
+  draw,     // uniform random numbers of a key, likewise
 };
 Role role_of(const ir::Instruction& instruction);
 
@@ -73,11 +74,11 @@ std::vector<TrailingProduct> trailing_products(const Roles& roles, const ir::Ins
 bool is_transposition(const ir::Instruction& instruction);
 
 // For the function of a kernel: its nest, whose results are those of the loops, in the order of the
-// function's, and then rows that only products read; the products that the loops read, and those
-// that read rows.
+// function's, and then rows that only products read; the products and the random numbers that the
+// loops read, and the products that read rows.
 struct KernelRegion {
   RegionNest loops;
-  std::vector<ir::Instruction> products;
+  std::vector<ir::Instruction> products, draws;
   struct Trailing {
     ir::Instruction product;
     TrailingProduct operands;

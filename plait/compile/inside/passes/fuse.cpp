@@ -124,7 +124,7 @@ class Fusing {
       const Instruction instruction = function_.instruction(i);
       const Role role = roles_.of(instruction);
       const Cluster* const cluster = cluster_with(instruction.index());
-      if (cluster != nullptr && role != Role::product) continue;
+      if (cluster != nullptr && roles_.is_computed(instruction)) continue;
       if (role == Role::view || role == Role::number) is_needed_[i] = is_read[instruction.result()];
       for (const ValueId operand : instruction.operands()) {
         if (cluster != nullptr && is_within(operand, *cluster)) continue;
@@ -178,7 +178,7 @@ class Fusing {
   template <class Add>
   void add_operands(const Instruction& instruction, const Cluster* cluster, Add&& add) const {
     // A kernel contains its views.
-    const bool is_member = cluster != nullptr && roles_.of(instruction) != Role::product;
+    const bool is_member = cluster != nullptr && roles_.is_computed(instruction);
     for (const ValueId operand : instruction.operands()) {
       if (cluster != nullptr && is_within(operand, *cluster)) continue;
       const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
@@ -228,8 +228,9 @@ class Fusing {
       const Instruction next = function_.instruction(waiting.back());
       waiting.pop_back();
       for (const ValueId operand : next.operands()) {
-        // Other operands of a product come from outside.
-        if (roles_.of(next) == Role::product && !is_within(operand, cluster)) continue;
+        // Other operands of a product, and keys, come from outside.
+        const bool is_block = roles_.of(next) == Role::product || roles_.of(next) == Role::draw;
+        if (is_block && !is_within(operand, cluster)) continue;
         const auto from = function_.definition(operand);
         if (!from) continue;
         const Role role = roles_.of(*from);

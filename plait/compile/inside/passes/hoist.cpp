@@ -90,6 +90,7 @@ class Invariants {
       case Role::view: return false;
       case Role::reduction:
       case Role::product:
+      case Role::draw:
       case Role::other: return instruction.primitive().structure == Structure::machine;
       case Role::pointwise: break;
     }

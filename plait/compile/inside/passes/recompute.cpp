@@ -64,7 +64,7 @@ class Recomputing {
 
   bool is_long(const Instruction& instruction) const {
     const Role role = roles_.of(instruction);
-    return role == Role::product || role == Role::other;
+    return role == Role::product || role == Role::draw || role == Role::other;
   }
 
   void count_long_steps() {

@@ -92,6 +92,9 @@ class Chaining {
       const Sides sides = sides_of(followers);
       if (!recompute(number, sides)) extend(number, sides.early);
     }
+    for (const Instruction instruction : function_.instructions()) {
+      if (roles_.of(instruction) == Role::draw) take_draw(instruction);
+    }
   }
 
  private:
@@ -261,6 +264,58 @@ class Chaining {
   static bool is_follower(uint32_t member, const std::vector<Follower>& followers) {
     return std::ranges::any_of(followers,
                                [&](const Follower& each) { return each.product == member; });
+  }
+
+  // ---- Random numbers, which chains draw themselves if nothing else reads them.
+
+  void take_draw(const Instruction& draw) {
+    const auto key = function_.definition(draw.operands()[0]);
+    if (graph_.is_result(draw.result()) || (key && roles_.of(*key) == Role::number)) return;
+    const std::set<uint32_t> readers = readers_of(draw);
+    if (readers.empty() || !std::ranges::all_of(readers, [&](uint32_t number) {
+          return number != kNone && is_chain(number, draw.result_types()[0].shape());
+        })) {
+      return;
+    }
+    for (const uint32_t number : readers) {
+      const Members drawn{draw.index()};
+      if (number == *readers.begin()) {
+        graph_.set_members(number, merged(graph_.group(number).members, drawn));
+      } else {
+        graph_.set_recomputed(number, merged(graph_.group(number).recomputed, drawn));
+      }
+    }
+  }
+
+  // The groups whose loops read the numbers, at their own places.
+  std::set<uint32_t> readers_of(const Instruction& draw) const {
+    std::set<uint32_t> readers;
+    for (const uint32_t user : graph_.users(draw.result())) {
+      const bool is_pointwise = roles_.of(function_.instruction(user)) == Role::pointwise;
+      readers.insert(is_pointwise ? graph_.group_of(user) : kNone);
+      for (uint32_t number = 0; number < graph_.groups().size(); ++number) {
+        if (std::ranges::binary_search(graph_.group(number).recomputed, user)) {
+          readers.insert(number);
+        }
+      }
+    }
+    return readers;
+  }
+
+  // True if the group has products of these sizes that follow one another.
+  bool is_chain(uint32_t number, const Shape& shape) const {
+    const auto& group = graph_.group(number);
+    if (!group.product) return false;
+    const Instruction leading = function_.instruction(*group.product);
+    return same(leading.result_types()[0].shape(), shape) &&
+           std::ranges::any_of(group.members, [&](uint32_t member) {
+             const Instruction instruction = function_.instruction(member);
+             if (roles_.of(instruction) != Role::product) return false;
+             const auto operands = trailing_products(roles_, instruction);
+             return std::ranges::any_of(operands, [&](const TrailingProduct& each) {
+               return graph_.group_of(function_.definition(each.rows)->index()) == number;
+             });
+           });
   }
 
   ClusterGraph& graph_;

@@ -98,6 +98,10 @@ std::string Plan::text() const {
                           i == 0 ? "" : ",", product.parameter, product.a, product.b);
       if (!kernel.trailing.empty()) text += needed_text(kernel.needs, i);
     }
+    for (const PlannedKernel::Draw& draw : kernel.draws) {
+      text +=
+          fmt::format(", parameter {} drawn from the key of operand {}", draw.parameter, draw.key);
+    }
     for (const PlannedKernel::Trailing& trailing : kernel.trailing) {
       text += ", then " + trailing_text(trailing);
     }

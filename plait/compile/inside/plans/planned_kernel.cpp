@@ -83,6 +83,9 @@ PlannedKernel planned_kernel(std::shared_ptr<const ir::Function> function) {
   for (const ir::Instruction& product : region.products) {
     kernel.products.push_back(planned_product(*kernel.function, loops, product));
   }
+  for (const ir::Instruction& draw : region.draws) {
+    kernel.draws.push_back({draw.operands()[0], place_of(draw.result(), loops.parameters)});
+  }
   for (const auto& [product, operands] : region.trailing) {
     kernel.trailing.push_back({operands.kind, place_of(operands.rows, region.results),
                                operands.other,

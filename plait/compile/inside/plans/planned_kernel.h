@@ -16,7 +16,7 @@ namespace plait::compile {
 struct PlannedKernel {
   std::shared_ptr<const ir::Function> function;
   Nest nest;
-  // The operand of each nest parameter; for a product, a number past the operands.
+  // The operand of each nest parameter; for a product or a draw, a number past the operands.
   std::vector<uint32_t> parameters;
   // The products with which the loops are fused, as their epilogue.
   struct Product {
@@ -26,6 +26,12 @@ struct PlannedKernel {
     DType dtype;
   };
   std::vector<Product> products = {};
+  // Uniform random numbers that the loops read, as f32 with the sizes of the products.
+  struct Draw {
+    uint32_t key;        // an operand
+    uint32_t parameter;  // of the nest
+  };
+  std::vector<Draw> draws = {};
   // The products of rows that the loops compute.
   struct Trailing {
     TrailingProduct::Kind kind;

@@ -11,6 +11,7 @@
 #include "plait/cpu/inside/fused/run_nest.h"
 #include "plait/cpu/inside/products/matmul.h"
 #include "plait/cpu/inside/products/row_product.h"
+#include "plait/cpu/inside/random/cpu_random.h"
 #include "plait/cpu/inside/repeated_products/repeated_product.h"
 
 namespace plait::cpu {
@@ -67,6 +68,9 @@ class ChainRun {
     return chain_.needs.maximum ? count - 1 : count;
   }
   DType dtype_of(uint32_t nest_result) const { return nest_.results[nest_result].dtype; }
+  const KeyBits& key_of(const PlannedKernel::Draw& draw) const {
+    return operands_[draw.key].elements<KeyBits>()[0];
+  }
   RowNeeds needs() const;
   NestCall nest_call(std::span<Array> results) const;
 
@@ -94,6 +98,8 @@ class PartRun {
       leading_.push_back(repeated_product(product.dtype()));
       leading_rows_.push_back(block_of(product.dtype()));
     }
+    for (size_t i = 0; i < chain.chain_.draws.size(); ++i)
+      drawn_rows_.push_back(block_of(DType::f32));
     for (const Trailing& product : chain.trailing_) {
       trailing_.push_back(repeated_product(product.dtype()));
     }
@@ -148,6 +154,10 @@ class PartRun {
       const Leading& product = chain_.leading_[i];
       read_[product.parameter] =
           moved(static_cast<const void*>(leading_rows_[i]), before * size_of(product.dtype()));
+    }
+    for (size_t i = 0; i < drawn_rows_.size(); ++i) {
+      read_[chain_.chain_.draws[i].parameter] =
+          moved(static_cast<const void*>(drawn_rows_[i]), before * int64_t{sizeof(float)});
     }
     for (size_t i = 0; i < result_rows_.size(); ++i) {
       const uint32_t r = chain_.chain_.result_count + static_cast<uint32_t>(i);
@@ -211,6 +221,7 @@ class PartRun {
       if (!is_tame_[i]) return false;
     }
     for (size_t i = 0; i < leading_rows_.size(); ++i) run_leading(i, range);
+    draw(range);
     runner_.run(read_, written_, {first_row(), first_row() + rows_, range.first, range.end});
     return are_above(maxima_, maximum_dtype(), rows_, maximum->masked + compile::kVanishing);
   }
@@ -230,6 +241,7 @@ class PartRun {
       }
       run_leading(i, is_limited ? range : blocks_.all_columns());
     }
+    draw(blocks_.all_columns());
     are_zero_.assign(written_.size(), std::nullopt);
     runner_.run(read_, written_, {first_row(), first_row() + rows_, 0, blocks_.columns});
     return std::ranges::all_of(factors,
@@ -253,6 +265,23 @@ class PartRun {
     const TargetMatrix out{leading_rows_[i] + range.first * size, rows_, range.count(),
                            blocks_.columns, 1};
     leading_[i]->multiply(a.block(first_, 0, rows_, a.columns, size), 0, range.first, out, false);
+  }
+
+  void draw(const ColumnRange& range) {
+    const int64_t columns = blocks_.columns;
+    const bool is_whole = range == blocks_.all_columns();
+    for (size_t i = 0; i < drawn_rows_.size(); ++i) {
+      const KeyBits& key = chain_.key_of(chain_.chain_.draws[i]);
+      auto* const out = reinterpret_cast<float*>(drawn_rows_[i]);
+      if (is_whole) {
+        draw_uniform(key, first_row() * columns, rows_ * columns, out);
+        continue;
+      }
+      for (int64_t r = 0; r < rows_; ++r) {
+        draw_uniform(key, (first_row() + r) * columns + range.first, range.count(),
+                     out + r * columns + range.first);
+      }
+    }
   }
 
   void run_trailing(size_t i, ColumnRange range) {
@@ -296,7 +325,7 @@ class PartRun {
   std::vector<const void*> read_;
   std::vector<void*> written_;
   std::vector<Buffer> memory_;
-  std::vector<std::byte*> leading_rows_, result_rows_;  // the block
+  std::vector<std::byte*> leading_rows_, drawn_rows_, result_rows_;  // the block
   std::vector<std::unique_ptr<RepeatedProduct>> leading_, trailing_;
   std::vector<std::optional<std::pair<ColumnRange, bool>>> are_zero_;  // by result
   std::vector<bool> is_tame_;  // by product, the leading ones first
@@ -312,6 +341,7 @@ RowNeeds ChainRun::needs() const {
   for (const PlannedKernel::Product& product : chain_.products) {
     needs.row_bytes += size_of(product.dtype);
   }
+  needs.row_bytes += static_cast<int64_t>(chain_.draws.size() * sizeof(float));
   for (uint32_t r = 0; r < row_results(); ++r) needs.row_bytes += size_of(dtype_of(r));
   for (const PlannedKernel::Trailing& product : chain_.trailing) {
     const Array& result = results_[product.result];
@@ -400,6 +430,13 @@ void ChainRun::run_separately() {
   for (const PlannedKernel::Product& product : chain_.products) {
     products.push_back(whole_product(operands_[product.a], operands_[product.b]));
     call.operands[product.parameter] = products.back().data();
+  }
+  std::vector<Array> drawn;
+  for (const PlannedKernel::Draw& draw : chain_.draws) {
+    drawn.push_back(Array::empty(DType::f32, sizes));
+    draw_uniform(key_of(draw), 0, drawn.back().element_count(),
+                 drawn.back().writable_elements<float>().data());
+    call.operands[draw.parameter] = drawn.back().data();
   }
   run_nest(call);
   for (const PlannedKernel::Trailing& product : chain_.trailing) {

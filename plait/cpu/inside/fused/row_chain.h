@@ -15,6 +15,7 @@ struct RowChain {
   explicit RowChain(const compile::PlannedKernel& kernel)
       : parameters(kernel.parameters),
         products(kernel.products),
+        draws(kernel.draws),
         trailing(kernel.trailing),
         needs(kernel.needs),
         result_count(kernel.result_count),
@@ -22,6 +23,7 @@ struct RowChain {
 
   std::vector<uint32_t> parameters;
   std::vector<compile::PlannedKernel::Product> products;
+  std::vector<compile::PlannedKernel::Draw> draws;
   std::vector<compile::PlannedKernel::Trailing> trailing;
   compile::ColumnNeeds needs;
   uint32_t result_count;

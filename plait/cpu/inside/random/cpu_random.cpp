@@ -73,6 +73,25 @@ void random_values(KernelCall& call, const void*) {
   });
 }
 
+void draw_uniform(const KeyBits& key, int64_t first, int64_t count, float* out) {
+  constexpr int64_t kWordsOfBlock = kBlockBytes / int64_t{sizeof(uint32_t)};
+  const cpu::RandomKernels kernels = kernels_now();
+  const auto values = kernels.values[static_cast<size_t>(Distribution::uniform)];
+  Words words;
+  Values whole;
+  while (count > 0) {
+    const int64_t before = first % kWordsOfBlock, some = std::min(count, kRandomPiece - before);
+    const int64_t begin = first - before, computed = round_up(before + some, cpu::kRandomPadding);
+    fill_words(kernels, key, begin * int64_t{sizeof(float)}, computed * int64_t{sizeof(float)},
+               words.words);
+    values(words.words, whole.values, computed);
+    std::memcpy(out, whole.values + before, static_cast<size_t>(some) * sizeof(float));
+    first += some;
+    count -= some;
+    out += some;
+  }
+}
+
 void random_integers(KernelCall& call, const void*) {
   const cpu::RandomKernels kernels = kernels_now();
   const UniformIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
