@@ -451,7 +451,7 @@ class Reach:
 
 
 def reach_of(functions, arguments):
-    """What functions that are called with these trees can read outside of them."""
+    """All that functions which are called with these trees can read outside of them."""
     return Reach([("", (each,), 0) for each in functions], {f"argument {i}": each for i, each in enumerate(arguments)})
 
 
