@@ -122,7 +122,9 @@ TEST(Schedules, NumbersAreInTheTreeOfTheOptimizer) {
                                           "lr.schedules.1.power",
                                           "lr.schedules.1.transition_begin",
                                           "lr.schedules.1.transition_steps",
-                                          "steps"};
+                                          "steps",
+                                          "numbers.dampening",
+                                          "numbers.weight_decay"};
   EXPECT_EQ(leaf_paths(optimizer), expected);
 
   // Saved, and loaded into an optimizer of another rate.

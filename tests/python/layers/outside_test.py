@@ -153,10 +153,15 @@ class HeldLayers(unittest.TestCase):
         kept = []
 
         def own(row):
+            return Pair(row).second
+
+        def keeping(row):
             kept.append(Pair(row))
             return Pair(row).second
 
         np.testing.assert_allclose(pl.vmap(own)(ROWS[0]), 2 * np.asarray(ROWS[0]))
+        with self.assertRaisesRegex(pl.TypeError, r"puts a tensor into kept\.0\.first"):
+            pl.vmap(keeping)(ROWS[0])
         np.testing.assert_allclose(pl.vmap(lambda row: pl.map(lambda x: Pair(x).second, row))(ROWS[0]), 2 * np.asarray(ROWS[0]))
         with self.assertRaisesRegex(pl.errors.ValueError, "after that trace has ended"):
             kept[0].first + 1

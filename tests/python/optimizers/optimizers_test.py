@@ -388,6 +388,27 @@ class Memory(unittest.TestCase):
 
 
 class Averages(unittest.TestCase):
+    def test_an_average_has_tensors_of_its_own(self):
+        """So jit records once, and a checkpoint of step 0 has the tree of the others; buffers are those of the model."""
+        model = pl.nn.Sequential(pl.nn.Linear(3, 3), pl.nn.BatchNorm1d(3))
+        for make in pl.optim.AveragedModel, pl.optim.EMA:
+            average = make(model)
+
+            @pl.jit
+            def step(model, average, x):
+                x, model = pl.nn.call(model, x)
+                return model, average.update(model)
+
+            state = model, average
+            for i in range(3):
+                state = step(*state, pl.ones((4, 3)) + i)
+                ours, theirs = ([id(leaf) for leaf in pl.tree.leaves(part)] for part in state)
+                self.assertEqual(set(ours) & set(theirs), set())
+                np.testing.assert_array_equal(state[0][1].running_mean, state[1].model[1].running_mean)
+            self.assertEqual(pl.stats(step).traces, 1)
+        tied = pl.optim.EMA({"a": (w := pl.ones(2)), "b": w})
+        self.assertIs(tied.model["a"], tied.model["b"])
+
     def test_as_in_torch(self):
         values = np.random.default_rng(1).normal(size=(20, 2, 3))
         for make, options in ((pl.optim.AveragedModel, {}), (lambda model, **options: pl.optim.EMA(model, 0.9, **options),

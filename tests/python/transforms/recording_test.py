@@ -6,6 +6,7 @@ import types
 import unittest
 import warnings
 
+import numpy as np
 import plait as pl
 
 KEPT = []  # a global
@@ -148,6 +149,49 @@ READABLE = {
 }
 
 
+class Last(pl.Module):
+    """Keeps what it returns, as it is."""
+
+    def __init__(self):
+        self.linear, self.last = pl.nn.Linear(3, 3), pl.nn.Buffer(pl.zeros(3))
+
+    def __call__(self, x):
+        self.last = self.linear(x)
+        return self.last
+
+
+class Listing(Last):
+    """Puts what it computes into a global list."""
+
+    def __call__(self, x):
+        KEPT.append(self.linear(x))
+        return KEPT[-1] + 0
+
+
+# Functions of a layer and a row, which call the layer that they receive.
+OF_A_LAYER = {
+    "eager": lambda layer, x: layer(x),
+    "jit": lambda layer, x: pl.jit(lambda layer, x: layer(x))(layer, x),
+    "remat": lambda layer, x: pl.remat(lambda layer, x: layer(x))(layer, x),
+    "remat of it": lambda layer, x: pl.remat(layer)(x),
+    "jit of remat": lambda layer, x: pl.jit(lambda layer, x: pl.remat(layer)(x))(layer, x),
+    "grad": lambda layer, x: pl.grad(lambda layer, x: pl.sum(layer(x)))(layer, x),
+    "grad with the result": lambda layer, x: pl.grad(lambda layer, x: (lambda h: (pl.sum(h), h))(layer(x)), has_aux=True)(layer, x),
+    "vjp": lambda layer, x: pl.vjp(lambda layer: layer(x), layer),
+    "jvp": lambda layer, x: pl.jvp(lambda layer: layer(x), (layer,), (layer,)),
+    "linearize": lambda layer, x: pl.linearize(lambda layer: layer(x), layer),
+    "jacrev": lambda layer, x: pl.jacrev(lambda layer: layer(x))(layer),
+    "jacfwd": lambda layer, x: pl.jacfwd(lambda layer: layer(x))(layer),
+    "vmap": lambda layer, x: pl.vmap(lambda layer, x: layer(x), in_axes=(None, 0))(layer, pl.stack([x, x])),
+    "vmap of it": lambda layer, x: pl.vmap(layer)(pl.stack([x, x])),
+    "vmap of grad": lambda layer, x: pl.vmap(pl.grad(lambda layer, x: pl.sum(layer(x))), in_axes=(None, 0))(layer, pl.stack([x, x])),
+    "trace": lambda layer, x: pl.trace(lambda layer, x: layer(x))(layer, x),
+    "cond": lambda layer, x: pl.cond(pl.sum(x) > 0, lambda layer: layer(x), lambda layer: x, layer),
+    "jit of cond": lambda layer, x: pl.jit(lambda layer: pl.cond(pl.sum(x) > 0, lambda layer: layer(x), lambda layer: x, layer))(layer),
+    "jit of scan": lambda layer, x: pl.jit(lambda layer: pl.scan(lambda c, y: (c, layer(y)), 0.0, pl.stack([x, x]))[1])(layer),
+}
+
+
 class Recordings(unittest.TestCase):
     def setUp(self):
         KEPT.clear()
@@ -186,6 +230,31 @@ class Recordings(unittest.TestCase):
         for transform, wrapped in (REFUSED | READABLE).items():
             with self.subTest(transform):
                 wrapped(local)(pl.ones((2, 3, 3) if transform in REFUSED else 3))
+
+    def test_a_layer_that_keeps_its_result(self):
+        """It has it afterwards, or an error names the attribute."""
+        for transform, called in OF_A_LAYER.items():
+            with self.subTest(transform):
+                layer = Last()
+                try:
+                    called(layer, pl.ones(3))
+                except (pl.TypeError, pl.ValueError) as error:
+                    self.assertRegex(str(error), "last")
+                    self.assertEqual(pl.sum(pl.abs(layer.last)).item(), 0)
+                else:
+                    np.testing.assert_allclose(layer.last, layer.linear(pl.ones(3)), rtol=1e-6)
+
+    def test_a_layer_whose_class_fills_a_global_list(self):
+        for transform, called in OF_A_LAYER.items():
+            with self.subTest(transform):
+                KEPT.clear()
+                try:
+                    called(Listing(), pl.ones(3))
+                except pl.TypeError as error:
+                    self.assertRegex(str(error), r"puts a tensor into KEPT\.0")
+                else:
+                    for each in KEPT:
+                        each.tolist()
 
     def test_jit_names_what_an_earlier_recording_has_left(self):
         left = []

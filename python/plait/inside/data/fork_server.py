@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from multiprocessing import forkserver
 
 _lock = threading.Lock()
@@ -48,13 +49,17 @@ def number():
 
 
 def has_ended(server):
-    """True if the server with this number was killed, say; another one may have begun since."""
-    if server != number():
-        return True
-    try:
-        return os.waitid(os.P_PID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:  # multiprocessing has waited for it
-        return True
+    """True if the server with this number was killed, say; another one may have begun since. Its files are closed a moment before the
+    system says that it has ended."""
+    for seconds in (0.01, 0.1, 0.5, None):
+        try:
+            if server != number() or os.waitid(os.P_PID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+        except ChildProcessError:  # multiprocessing has waited for it
+            return True
+        if seconds is not None:
+            time.sleep(seconds)
+    return False
 
 
 def end_environment():

@@ -12,6 +12,7 @@ from plait.inside.files.file_arguments import path_of, refuse_others, text_of
 from plait.inside.files.safetensors import bytes_of_size, metadata_of
 from plait.inside.files.tree_parts import parts_of
 from plait.inside.help.names import in_words
+from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.train_state import TrainState
 from plait.inside.transforms.tracing import Program
 from plait.inside.trees.patterns import as_patterns, matches
@@ -109,6 +110,7 @@ class Checkpoints:
         for path, first in same.items():
             if path in restored and first in restored:
                 made[path] = made[first]
+        expect_used("restore", "state = checkpoints.restore(state)", "the restored tree")
         return structure.unflatten([made[path] for path in structure.paths])
 
     def load(self, step=None):

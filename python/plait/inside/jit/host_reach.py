@@ -450,6 +450,11 @@ class Reach:
         self._look_up(value, [name for name, each in own.items() if callable(each)], own, path)
 
 
+def reach_of(functions, arguments):
+    """All that functions which are called with these trees can read outside of them."""
+    return Reach([("", (each,), 0) for each in functions], {f"argument {i}": each for i, each in enumerate(arguments)})
+
+
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
 _OF_DISPATCH = {"dispatch_cache", "cache_token"}  # private state of functools.singledispatch

@@ -94,13 +94,15 @@ def containers_below(value, names=(), seen=None):
         yield from containers_below(child, (*names, name), seen)
 
 
-def tensors_below(value, names=()):
+def tensors_below(value, names=(), seen=None):
     """(path of names, tensor) for each tensor in a tree."""
+    seen = set() if seen is None else seen
     if isinstance(value, _core.Tensor):
         yield names, value
-    elif type(value) not in _CONSTANTS:
+    elif type(value) not in _CONSTANTS and id(value) not in seen:
+        seen.add(id(value))
         for name, child in _core._children(value) or ():
-            yield from tensors_below(child, (*names, name))
+            yield from tensors_below(child, (*names, name), seen)
 
 
 def _child_at(value, names):

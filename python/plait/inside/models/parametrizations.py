@@ -2,6 +2,7 @@
 attribute of the layer is computed, so any layer works; names of tensors are PyTorch's, parametrizations.weight.original0."""
 
 from plait import _core, errors
+from plait.inside.help.unused import expect_model_used
 from plait.inside.layers.checks import is_number
 from plait.inside.models.containers import ModuleDict
 from plait.inside.models.state import freeze, freeze_in, owner_of
@@ -75,6 +76,7 @@ def remove_parametrizations(model, pattern="*"):
     for path in chosen(what, as_patterns(what, pattern), computed, "computed weight"):
         owner, name = computed[path]
         make_plain(owner, name, owner.parametrizations[name].get())
+    expect_model_used(what)
     return made
 
 
@@ -122,6 +124,7 @@ def parametrized(what, model, pattern, make):
         if "parametrizations" not in vars(owner):
             owner.parametrizations = ModuleDict()
         owner.parametrizations[name] = computed
+    expect_model_used(f"nn.{what}", depth=3)
     return made
 
 

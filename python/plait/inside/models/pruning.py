@@ -9,6 +9,7 @@ from plait.inside.arrays.devices import moved
 from plait.inside.arrays.dtype_info import finfo
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
+from plait.inside.help.unused import expect_model_used
 from plait.inside.layers.first_weights import drawn
 from plait.inside.models.parametrizations import make_plain
 from plait.inside.models.state import freeze_in, owner_of
@@ -90,6 +91,7 @@ def _pruned(what, model, names, new_mask):
         if weight.key not in masks:
             masks[weight.key] = _core.astype(new_mask(weight), weight.original.dtype)
         weight.set_mask(masks[weight.key])
+    expect_model_used(what, depth=3)
     return made
 
 
@@ -350,6 +352,7 @@ def global_unstructured(model, names, pruning_method="l1_unstructured", importan
     masks = {each.key: _core.astype(part, each.original.dtype) for each, part in zip(once, parts)}
     for each in weights:
         each.set_mask(masks[each.key])
+    expect_model_used(what)
     return made
 
 
@@ -389,6 +392,7 @@ def remove(model, name="*"):
         if weight.key not in values:
             values[weight.key] = weight.value
         weight.remove(values[weight.key])
+    expect_model_used("nn.utils.prune.remove")
     return made
 
 

@@ -3,6 +3,7 @@
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import nearest
+from plait.inside.help.unused import expect_model_used
 from plait.inside.trees.buffers import MARK, Names, of_structure
 from plait.inside.trees.module import FROZEN, Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen, expect_distinct, matches
@@ -60,6 +61,7 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
         values = [given[each] for each in tied[name] if each in given]
         _expect_equal(tied[name], values)
         loaded[name] = loaded[tied[name][0]] if name != tied[name][0] else _loaded(name, wanted[name], values[-1] if values else None)
+    expect_model_used("nn.load_state")
     return structure.unflatten([loaded[name] for name in structure.paths])
 
 
@@ -167,6 +169,7 @@ def _marked(what, model, patterns, change):
     for owner, names in by_owner.values():
         left = Names(change(getattr(owner, FROZEN), set(names)))
         object.__setattr__(owner, FROZEN, left) if left else vars(owner).pop(FROZEN, None)
+    expect_model_used(f"nn.{what}", depth=3)
     return made
 
 

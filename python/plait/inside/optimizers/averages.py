@@ -11,8 +11,15 @@ from plait.inside.optimizers.weights import is_inexact
 from plait.inside.trees.buffers import of_structure as buffers_of
 from plait.inside.trees.given import expect_tree
 from plait.inside.trees.module import Module
-from plait.inside.trees.sharing import Distinct
+from plait.inside.trees.sharing import Distinct, distinct
 from plait.tree import flatten, map as map_tree
+
+
+def _copied(model):
+    """The model with tensors of its own: those of the average differ after the first update, and so they do before it. Tied ones stay so."""
+    leaves, structure = flatten(map_tree(asarray, model))
+    once = distinct(leaves)
+    return structure.unflatten(once.spread([leaf.copy() for leaf in once.values]))
 
 
 class AveragedModel(Module):
@@ -32,7 +39,7 @@ class AveragedModel(Module):
         if avg_fn is not None and not callable(avg_fn):
             raise errors.TypeError(f"{type(self).__name__}: avg_fn is {avg_fn!r}, expected a function of (averaged, current, n_averaged)")
         expect_tree(f"{type(self).__name__}: the model", model)
-        self.model, self.n_averaged = map_tree(asarray, model), _core.zeros((), dtype=_core.i64)
+        self.model, self.n_averaged = _copied(model), _core.zeros((), dtype=_core.i64)
         self.avg_fn, self.use_buffers = avg_fn, bool(use_buffers)
 
     def __call__(self, *arguments, **named):
@@ -48,7 +55,7 @@ class AveragedModel(Module):
                                               f"make another average for it: {type(self).__name__}(model)")
         are_averaged = [is_inexact(leaf) and (self.use_buffers or not is_buffer) for leaf, is_buffer in zip(leaves, buffers_of(structure))]
         once = Distinct(list(zip(before, leaves, are_averaged)), list(zip(map(id, before), map(id, leaves), are_averaged)))
-        made = [_core.astype(self._averaged(averaged, current) if is_averaged else current, averaged.dtype)
+        made = [_core.astype(self._averaged(averaged, current) if is_averaged else current.copy(), averaged.dtype)
                 for averaged, current, is_averaged in once.values]
         following = copy.copy(self)
         following.model, following.n_averaged = structure.unflatten(once.spread(made)), self.n_averaged + 1

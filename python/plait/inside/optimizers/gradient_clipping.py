@@ -4,6 +4,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.arrays.devices import beside
+from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.grouped import wide_of
 from plait.inside.optimizers.numbers import number
 from plait.inside.settings.anomaly import check_finite
@@ -53,6 +54,7 @@ def clip_grad_norm(gradient, max_norm, norm_type=2.0, error_if_nonfinite=False):
     """
     norm = _norm("clip_grad_norm", gradient, norm_type, error_if_nonfinite)
     factor = _core.minimum(number("clip_grad_norm: max_norm", max_norm) / (_core.astype(norm, _core.f64) + 1e-6), 1.0)
+    expect_used("clip_grad_norm", "gradient, norm = plait.optim.clip_grad_norm(gradient, ...)", "the clipped gradient and its norm")
     return map_tree(lambda leaf: _scaled(leaf, factor), gradient), norm
 
 
@@ -77,4 +79,5 @@ def clip_grad_value(gradient, clip_value):
         most = _core.astype(limit, leaf.dtype)
         return _core.clip(leaf, -most, most)
 
+    expect_used("clip_grad_value", "gradient = plait.optim.clip_grad_value(gradient, ...)", "the clipped gradient")
     return map_tree(clipped, gradient)

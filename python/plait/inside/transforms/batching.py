@@ -70,7 +70,7 @@ def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, of_
         structures.append((found, once_found, [axis for _, axis in results]))
         return [leaf for leaf, _ in results]
 
-    with Recording("vmap", [function if of_tree is None else of_tree]):
+    with Recording("vmap", [function if of_tree is None else of_tree], [arguments, keywords]):
         results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
                               lambda: structures[0][2], size, axis_name)
     found, once_found, _ = structures[0]

@@ -8,7 +8,7 @@ import warnings
 
 from plait import _core, errors
 from plait.inside.jit.host_code import is_library
-from plait.inside.jit.host_reach import Reach, unwrapped
+from plait.inside.jit.host_reach import reach_of, unwrapped
 from plait.inside.jit.host_state import Snapshot
 from plait.inside.transforms.recording import Recording
 
@@ -46,21 +46,21 @@ class jitting:
 
 
 class Bodies:
-    """The functions of a branch or a loop."""
+    """The functions of a branch or a loop, and the trees that they receive, whose classes have functions."""
 
-    def __init__(self, what, functions):
-        self._what, self._functions = what, functions
+    def __init__(self, what, functions, arguments=()):
+        self._what, self._functions, self._arguments = what, functions, arguments
 
     def run(self, stage, by_host):
         """stage(), which may record each function, unless one of them changes host state: then by_host()."""
         if not _core._is_tracing():
-            with Recording(self._what, self._functions):
+            with Recording(self._what, self._functions, self._arguments):
                 return stage()
         codes = {code for each in self._functions for code in _codes_of(each)}
         if not _found.isdisjoint(codes):
             return by_host()
-        state = _State(self._functions)
-        with Recording(self._what, self._functions) as recording:
+        state = _State(self._functions, self._arguments)
+        with Recording(self._what, self._functions, self._arguments) as recording:
             try:
                 result = stage()
                 changed = state.changed()
@@ -80,8 +80,8 @@ class Bodies:
 
     def expect_steady(self, run):
         """run(), which records each function; warns if one of them changes host state."""
-        state = _State(self._functions) if _core._is_tracing() else None
-        with Recording(self._what, self._functions):
+        state = _State(self._functions, self._arguments) if _core._is_tracing() else None
+        with Recording(self._what, self._functions, self._arguments):
             result = run()
         changed = None if state is None else state.changed()
         if changed is not None:
@@ -109,10 +109,10 @@ class Bodies:
 
 
 class _State:
-    """The state that functions can reach."""
+    """The state that functions can reach outside of their arguments."""
 
-    def __init__(self, functions):
-        self._reach = Reach([("", (each,), 0) for each in functions])
+    def __init__(self, functions, arguments):
+        self._reach = reach_of(functions, arguments)
         self._snapshot = Snapshot(self._reach, {})
 
     @property

@@ -81,7 +81,7 @@ def _branched(what, functions, run, by_host, operands):
     def branch(function):
         return lambda given: results.tied_leaves(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
 
-    bodies = Bodies(what, functions)
+    bodies = Bodies(what, functions, operands)
     return results.tree(bodies.run(lambda: run(once.values, branch), lambda: branch(by_host(bodies.known))(once.values)))
 
 
@@ -130,7 +130,7 @@ def _while(what, test, body, initial, checkpoints, place):
                 given = step(given)
             return given
 
-        bodies = Bodies(what, (test, body))
+        bodies = Bodies(what, (test, body), [initial])
         return results.tree(carry.spread(bodies.run(lambda: _core._while(truth, step, carry.values, checkpoints), steps_by_host)))
 
     return _with_tied(loop, leaves, initial)
@@ -182,7 +182,7 @@ def _scan(what, body, initial, stacked, length=None, reverse=False, checkpoints=
         def staged():
             return _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
 
-        bodies = Bodies(what, (body,))
+        bodies = Bodies(what, (body,), [initial])
         given = bodies.run(staged, steps_by_host)
         return results.tree(carry.spread(given[:count]) + given[count:])
 
@@ -289,7 +289,7 @@ class Recursive:
         def on_leaves(given):
             return _tensors(copies.call(self._function, given))
 
-        given, found = Bodies(self.__name__, (self._function,)).expect_steady(
+        given, found = Bodies(self.__name__, (self._function,), arguments).expect_steady(
             lambda: _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves))
         return found.unflatten(given)
 

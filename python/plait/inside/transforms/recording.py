@@ -4,9 +4,9 @@ afterwards."""
 import weakref
 
 from plait import _core, errors
-from plait.inside.jit.host_reach import Reach
+from plait.inside.jit.host_reach import reach_of
+from plait.inside.jit.host_state import tensors_below
 from plait.inside.trees.outside import innermost
-from plait.tree import leaves_with_paths
 
 _HINTS = {
     "remat": "plait.remat(model)(x), or pass the model as an argument of the function: its changes reach it then",
@@ -31,10 +31,10 @@ Lost.__name__, Lost.__qualname__, Lost.__module__ = "TypeError", "TypeError", "p
 class Recording:
     """While functions may be recorded: notes which Modules they assign to. Afterwards those that hold tensors of the recording are as
     they were before; unless a function failed, that is a TypeError, which names the attribute. So it is, by a search of what the
-    functions can reach, if a list, a dict or another object holds such tensors."""
+    functions can reach, and the classes in their arguments, if a list, a dict or another object holds such tensors."""
 
-    def __init__(self, what, functions=()):
-        self._what, self._functions = what, functions
+    def __init__(self, what, functions=(), arguments=()):
+        self._what, self._functions, self._arguments = what, functions, arguments
         self._earlier = {}  # (weak reference, attributes) by the identity of the Module
         self._traces = _core._EndedTraces()
 
@@ -69,10 +69,10 @@ class Recording:
                        "recording\n  hint: make it part of the function's result", place)
 
     def _places_of_lost(self):
-        for path, found in Reach([("", (each,), 0) for each in self._functions]).values.items():
-            for of_leaf, leaf in leaves_with_paths(found.value):
-                if isinstance(leaf, _core.Tensor) and self._traces.had(leaf):
-                    yield f"{path}.{of_leaf}" if of_leaf else path
+        for path, found in reach_of(self._functions, self._arguments).values.items():
+            for names, tensor in tensors_below(found.value):
+                if self._traces.had(tensor):
+                    yield ".".join(map(str, (path, *names)))
 
     def forget(self):
         """Called when the Modules are as they were before."""

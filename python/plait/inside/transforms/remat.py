@@ -51,7 +51,7 @@ def _remat(function, arguments, keywords, policy, names, of_tree=None):
         structures.append((found, once_found, changes))
         return once_found.take()
 
-    with Recording("remat", [function if of_tree is None else of_tree]):
+    with Recording("remat", [function if of_tree is None else of_tree], [arguments, keywords]):
         results = _core._remat(of_list, once.values, policy, list(names))
     found, once_found, changes = structures[0]
     result, values = found.unflatten(once_found.spread(results))

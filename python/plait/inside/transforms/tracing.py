@@ -141,7 +141,7 @@ def trace(function, name=None):
 
         types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for leaf in leaves]
         labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path in structure.paths]
-        with Recording("trace", [function]):
+        with Recording("trace", [function], [arguments]):
             recorded = _core._record(name or "main", of_leaves, types, labels)
         return Program(recorded, structure, result_structure)
 

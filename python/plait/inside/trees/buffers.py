@@ -40,6 +40,9 @@ def set_attribute(module, name, value):
     """Module.__setattr__: marks buffers, and assigns what a computed weight is computed from."""
     if is_computed(module, name):
         return set_computed(module, name, value)
+    if name == "__call__" or name == "forward" and type(module).__module__.startswith("plait."):
+        raise errors.TypeError.with_hint(f"{type(module).__name__}: {name} is assigned, which nothing calls: the class has the code",
+                                         "write a class(plait.Module) that holds the layer, and whose __call__ does more")
     note_change(module)
     if type(value) is Buffer:
         _mark(module, name)

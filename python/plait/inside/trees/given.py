@@ -236,9 +236,9 @@ class Handed:
     def _lost(self, result):
         if self.is_unchanged():
             return
-        nodes, leaves = {id(node) for node in _nodes(result)}, {id(leaf) for leaf in _core._flatten(result)[0]}
+        nodes = list(_nodes(result))
         for change in _changed(self.tree, self._structure.unflatten(self._leaves), ()):
-            if id(change.node) not in nodes and not change.is_in(leaves):
+            if not any(change.is_in(node) for node in nodes):
                 change.place = self._place(change.path)
                 yield change
 
@@ -269,10 +269,12 @@ class Change:
     def value(self):
         return dict(_core._children(self.node))[self.name]
 
-    def is_in(self, leaves):
-        """True if the result has the new tensors: a jitted function returns another model with them."""
-        new = [] if self.name is None else _core._flatten(self.value)[0]
-        return bool(new) and all(id(leaf) in leaves for leaf in new)
+    def is_in(self, node):
+        """True if a node of the result is the changed one, or another one with the same change: a jitted function returns another model."""
+        if node is self.node or self.name is None or type(node) is not type(self.node):
+            return node is self.node
+        new, theirs = _core._flatten(self.value)[0], dict(_core._children(node)).get(self.name)
+        return bool(new) and list(map(id, _core._flatten(theirs)[0])) == list(map(id, new))
 
     def apply(self, tree, value):
         """Makes the same change in the tree of the caller."""
