@@ -11,6 +11,7 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/neural/attention.h"
+#include "plait/ops/neural/dropout.h"
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
@@ -300,6 +301,91 @@ TEST(RowChains, ASymbolicLength) {
     const Tensors given = operands_of(heads(1, 2, length, length, 16));
     expect_as_good_as_same("compiled", compiled(given), evaluate(program, given), 3e-5);
   }
+}
+
+// ---- Dropout of the weights, whose random numbers the kernels draw.
+
+Tensor dropped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& key,
+               const Step& changed) {
+  const Tensor weights = softmax(changed(matmul(q, matrix_transpose(k))), -1);
+  return matmul(dropout(weights, 0.25, key), v);
+}
+
+ir::Program dropped_program(const Tensors& x, const Step& changed, bool is_backward) {
+  const auto forward = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& key) {
+    return std::vector<Tensor>{dropped(q, k, v, key, changed)};
+  };
+  const auto backward = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& key) {
+    const auto loss = [&](const Tensor& a, const Tensor& b, const Tensor& c) {
+      return sum(square(dropped(a, b, c, key, changed)));
+    };
+    const auto [dq, dk, dv] = grad<0, 1, 2>(loss)(q, k, v);
+    return std::vector<Tensor>{dq, dk, dv};
+  };
+  const Tensor& key = x[3];
+  return is_backward ? trace(backward)(x[0], x[1], x[2], key).program
+                     : trace(forward)(x[0], x[1], x[2], key).program;
+}
+
+Tensors with_key(Tensors x) {
+  x.push_back(random::key(7));
+  return x;
+}
+
+int64_t steps_of(const Compiled& compiled, std::string_view primitive) {
+  const std::string text = CompiledAccess::plan(compiled).text();
+  int64_t count = 0;
+  for (size_t at = text.find(primitive); at != std::string::npos;
+       at = text.find(primitive, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(RowChains, DropoutIsDrawnByTheKernels) {
+  SKIP_WITHOUT_KERNELS();
+  const Tensors x = with_key(operands_of(heads(2, 4, 96, 96, 32)));
+  const Compiled compiled(dropped_program(x, causal, true));
+  EXPECT_EQ(steps_of(compiled, "random_values"), 0) << CompiledAccess::plan(compiled).text();
+  const auto both = chains_of(compiled);
+  ASSERT_EQ(both.size(), 2u);
+  for (const PlannedKernel& kernel : both) EXPECT_EQ(kernel.draws.size(), 1u);
+}
+
+TEST(RowChains, DropoutOfAnySize) {
+  for (const Sizes3& sizes : {heads(2, 4, 96, 96, 32), heads(1, 3, 150, 211, 33),
+                              heads(4, 4, 33, 129, 8), heads(1, 1, 1030, 1031, 8)}) {
+    const Tensors x = with_key(operands_of(sizes));
+    for (const bool is_backward : {false, true}) {
+      expect_chain(dropped_program(x, as_they_are, is_backward), x, 3e-5);
+      expect_chain(dropped_program(x, causal, is_backward), x, 3e-5);
+    }
+  }
+}
+
+TEST(RowChains, DropoutOfASymbolicLength) {
+  const Dim n = Dim::symbol("n");
+  const Tensor any = abstract_tensor(ir::Type::array(DType::f32, {1, 2, n, 16}));
+  const ir::Program program = dropped_program(with_key({any, any, any}), causal, true);
+  const Compiled compiled(program);
+  for (const int64_t length : {0, 1, 2, 31, 200, 513}) {
+    const Tensors given = with_key(operands_of(heads(1, 2, length, length, 16)));
+    expect_as_good_as_same("compiled", compiled(given), evaluate(program, given), 3e-5);
+  }
+}
+
+// Numbers that another product reads are stored.
+TEST(RowChains, DrawsThatOthersReadAreStored) {
+  SKIP_WITHOUT_KERNELS();
+  const Tensors x = with_key(operands_of(heads(1, 3, 160, 160, 16)));
+  const auto f = [](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& key) {
+    const Tensor weights = softmax(matmul(q, matrix_transpose(k)), -1);
+    const Tensor drawn = random::uniform(key, weights.shape());
+    return std::vector<Tensor>{matmul(where(less(drawn, 0.5), weights, 0.), v), matmul(drawn, v)};
+  };
+  const ir::Program program = trace(f)(x[0], x[1], x[2], x[3]).program;
+  EXPECT_EQ(steps_of(Compiled(program), "random_values"), 1);
+  expect_chain(program, x, 3e-5);
 }
 
 // ---- Masks: columns that no row of a block selects are left out.
