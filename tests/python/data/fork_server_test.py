@@ -51,7 +51,7 @@ class Slow(pl.data.Dataset):
     """The parent of the worker, after a while."""
 
     def __len__(self):
-        return 200
+        return 60
 
     def __getitem__(self, index):
         time.sleep(0.02)
@@ -120,11 +120,22 @@ class Preloaded(unittest.TestCase):
             thread.join()
         self.assertEqual((failed, found), ([], [[list(range(i, i + 5)) for i in range(0, 20, 5)]] * 6))
 
-    def test_one_that_dies_is_named(self):
-        batches = iter(DataLoader(Slow(), 1, num_workers=2, worker="process"))
+    def test_processes_go_on_without_it(self):
+        for is_persistent in False, True:
+            loader = DataLoader(Slow(), 1, num_workers=2, worker="process", persistent_workers=is_persistent)
+            batches = iter(loader)
+            os.kill(next(batches).item(), 9)
+            self.assertEqual(len(list(batches)), len(loader) - 1)
+            for _ in range(2):
+                self.assertEqual(len(list(loader)), len(loader))
+
+    def test_a_process_that_dies_without_it(self):
+        batches = iter(DataLoader(Slow(), 1, num_workers=1, worker="process"))
         server = next(batches).item()
+        worker = next(int(each) for each in pathlib.Path(f"/proc/{server}/task/{server}/children").read_text().split())
         os.kill(server, 9)
-        with self.assertRaisesRegex(pl.errors.DistError, r"fork server of the worker processes has ended, while process \d worked on sample"):
+        os.kill(worker, 9)
+        with self.assertRaisesRegex(pl.errors.DistError, r"worker process 0 has ended with exit code that is unknown, since the fork server"):
             list(batches)
 
     def test_one_that_dies_is_begun_again(self):

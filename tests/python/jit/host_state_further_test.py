@@ -274,5 +274,59 @@ class HostStateFurther(unittest.TestCase):
         self.assertEqual((other.run(number(1.0)).item(), model.run(number(1.0)).item()), (5.0, 2.0))
 
 
+def counting_classes():
+    """Functions that give a class, or an object of it, an attribute that it inherits or does not have, and read it."""
+    class Base:
+        count = 0
+
+        def counted(self, x):
+            type(self).count += 1
+            return x * self.count
+
+        @classmethod
+        def of_class(cls, x):
+            cls.count += 1
+            return x * cls.count
+
+    class Own(Base):
+        pass
+
+    class Empty:
+        pass
+
+    thing = Own()
+
+    def of_subclass(x):
+        Own.count += 1
+        return x * Own.count
+
+    def of_instance(x):
+        thing.count += 1
+        return x * thing.count
+
+    def of_new(x):
+        Empty.count = getattr(Empty, "count", 0) + 1
+        return x * Empty.count
+
+    def by_name(x):
+        setattr(Empty, "key" + str(sum(name.startswith("key") for name in vars(Empty))), 1)
+        return x * sum(name.startswith("key") for name in vars(Empty))
+
+    return [of_subclass, of_instance, of_new, by_name, thing.counted, Own.of_class]
+
+
+class NewAttributes(unittest.TestCase):
+    def test_of_classes_and_objects(self):
+        wraps = {"jit": pl.jit, "jit of jit": lambda f: pl.jit(pl.jit(f)), "grad of jit": lambda f: lambda x: pl.jvp(pl.jit(f), (x,), (x,))[0],
+                 "jit of remat of jit": lambda f: pl.jit(pl.remat(pl.jit(f)))}
+        for name, wrap in wraps.items():
+            for i in range(len(counting_classes())):
+                eager = counting_classes()[i]
+                with self.subTest(name, function=eager.__name__), warnings.catch_warnings():
+                    warnings.simplefilter("ignore", pl.errors.HostStateWarning)
+                    jitted = wrap(counting_classes()[i])
+                    self.assertEqual([jitted(number(1, 2)).tolist() for _ in range(4)], [eager(number(1, 2)).tolist() for _ in range(4)])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,12 +2,15 @@
 name, or the tensor can be read afterwards."""
 
 import collections
+import functools
 import types
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
 import plait as pl
+from plait.inside.transforms import recording
 
 KEPT = []  # a global
 
@@ -255,6 +258,50 @@ class Recordings(unittest.TestCase):
                 else:
                     for each in KEPT:
                         each.tolist()
+
+    def test_what_arrives_by_keyword(self):
+        def keeping(x, kept):
+            kept.append(pl.sin(x))
+            return x
+
+        left = []
+        with self.assertRaisesRegex(pl.TypeError, r"puts a tensor into kept\.0"):
+            pl.vmap(keeping)(pl.ones(3), kept=left)
+        left.clear()
+        pl.jit(lambda x: pl.remat(keeping)(x, kept=left))(pl.ones(3))
+        self.assertEqual([each.tolist() for each in left], [pl.sin(pl.ones(3)).tolist()])
+
+    def test_memoised_functions_forget(self):
+        for size in None, 4:
+            @functools.lru_cache(size)
+            def table(count):
+                return pl.arange(count) * 2.0
+
+            def f(x):
+                return x + table(3)
+
+            for transform in (lambda f: f, pl.vmap, pl.jit, lambda f: pl.jit(pl.remat(f)), lambda f: pl.jit(pl.vmap(f)), pl.vmap,
+                              lambda f: pl.jit(lambda x: pl.scan(lambda c, y: (c, f(y)), 0.0, x)[1] * 0.5 + f(x) * 0.5)):
+                with self.subTest(size=size):
+                    for _ in range(3):
+                        np.testing.assert_array_equal(transform(f)(pl.ones((4, 3))), np.ones((4, 3)) + [0, 2, 4])
+                    table(3).tolist()
+
+    def test_cycles(self):
+        """They keep tensors alive for a while, and are found fruitlessly, but not at each call; lists may hold themselves."""
+        itself = []
+        itself.append(itself)
+        searches = []
+
+        def f(x):
+            def again(count):
+                return x if count == 0 else again(count - 1)
+            return again(len(itself)) * 1
+
+        with unittest.mock.patch.object(recording, "reach_of", lambda *given, whole=recording.reach_of: searches.append(1) or whole(*given)):
+            for _ in range(100):
+                pl.vmap(f)(pl.ones((4, 3)))
+        self.assertTrue(0 < len(searches) < 10, len(searches))
 
     def test_jit_names_what_an_earlier_recording_has_left(self):
         left = []

@@ -67,7 +67,8 @@ class WorkerProcess:
         self._sent += 1
         while True:
             if not self._connection.poll():
-                connection.wait([self._connection, self._process.sentinel], _SECONDS_BETWEEN_CHECKS)
+                ends = [] if self._is_orphan() else [self._process.sentinel]
+                connection.wait([self._connection, *ends], _SECONDS_BETWEEN_CHECKS)
             if self._connection.poll():
                 try:
                     answer = pickle.loads(self._connection.recv_bytes())
@@ -76,10 +77,14 @@ class WorkerProcess:
                 self._answered += 1
                 if self._answered == self._sent:  # else the answer to a call that was cancelled
                     return self._value_of(answer)
-            elif not self._process.is_alive():
+            elif not self._process.is_alive() and not self._is_orphan():
                 raise self._died(request)
             elif is_cancelled():
                 return None
+
+    def _is_orphan(self):
+        """True if the fork server, which tells of the end of its processes, has ended; the process goes on, and closes its pipe when it ends."""
+        return self._process.exitcode == _OF_LOST_SERVER and self._server is not None and fork_server.has_ended(self._server)
 
     def _value_of(self, answer):
         kind, data, layout = answer
@@ -90,13 +95,9 @@ class WorkerProcess:
     def _died(self, request):
         process = self._process
         process.join(1)
-        code = process.exitcode
+        code = "that is unknown, since the fork server has ended, too" if self._is_orphan() else process.exitcode
         self._forget()
-        if code == _OF_LOST_SERVER and self._server is not None and fork_server.has_ended(self._server):
-            return errors.DistError.with_hint(
-                f"DataLoader: the fork server of the worker processes has ended, while process {self._number} worked on {_named(request)}",
-                "something outside has killed it; the next iteration begins another one")
-        name = f" ({signal.Signals(-code).name})" if code is not None and code < 0 else ""
+        name = f" ({signal.Signals(-code).name})" if isinstance(code, int) and code < 0 else ""
         message = f"DataLoader: worker process {self._number} has ended with exit code {code}{name}, while it worked on {_named(request)}"
         if code == 1:
             return errors.DistError.with_hint(message, 'its error is printed above; a script that uses processes needs if __name__ == "__main__":')

@@ -71,6 +71,7 @@ class Reach:
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
+        self.memoised = []  # functions of functools.lru_cache
         self._held, self._namespaces = Held(), {id(vars(builtins))}
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
@@ -161,6 +162,10 @@ class Reach:
         """The attribute dicts of the entered objects: an object with other attributes requires another record."""
         return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
                 and (own := attributes_of(holder)) is not None]
+
+    def classes(self):
+        """The entered classes that are not those of libraries."""
+        return [cls for cls in self._classes if not is_library_class(cls)]
 
     def namespaces(self):
         """The contents of the modules and classes in which code looks up computed names: with others it may find more."""
@@ -394,6 +399,7 @@ class Reach:
     def _enter_memoised(self, function, path):
         """Enters a memoised function. Which results it keeps is not visible, so they must depend on its arguments only."""
         self._has_cache = True
+        self.memoised.append(function)
         self._enter_or_add(function.__wrapped__, path)
         if id(function) in self._caches:
             return
@@ -451,8 +457,8 @@ class Reach:
 
 
 def reach_of(functions, arguments):
-    """All that functions which are called with these trees can read outside of them."""
-    return Reach([("", (each,), 0) for each in functions], {f"argument {i}": each for i, each in enumerate(arguments)})
+    """All that functions which are called with these trees, by name, can read outside of them."""
+    return Reach([("", (each,), 0) for each in functions], arguments)
 
 
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}

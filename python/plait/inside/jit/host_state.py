@@ -187,6 +187,7 @@ class Snapshot:
                 self._add_tree(number, value)
         self._known = {id(each) for each in self._values} | {id(each[0]) for each in self._containers + self._tensors}
         self._keys = [(attributes, set(attributes)) for attributes in reach.attribute_dicts()]
+        self._names_of_classes = [(cls, set(vars(cls))) for cls in reach.classes()]
 
     def _add_tree(self, place, value):
         for names, container in containers_below(value):
@@ -201,8 +202,17 @@ class Snapshot:
         for place, before in zip(self._reach.places, self._values):
             if value_at(place) is not before:
                 put(*place[:2], before)
+        for attributes, before in self._keys:
+            for key in [key for key in attributes if key not in before]:
+                del attributes[key]
+        for cls, name in self._new_of_classes():
+            delattr(cls, name)
         for tensor, content, *_ in self._tensors:
             _core._exchange(tensor, content)
+
+    def _new_of_classes(self):
+        """(class, name) of each attribute that a class has now, and had not."""
+        return [(cls, name) for cls, before in self._names_of_classes for name in vars(cls) if name not in before and not name.startswith("__")]
 
     def first_change(self):
         """The path of something that was changed; None if all is as it was."""
@@ -217,7 +227,8 @@ class Snapshot:
         for tensor, content, place, names in self._tensors:
             if not _core._is_same(tensor, content):
                 return ".".join(map(str, (paths.get(place, place), *names)))
-        return next((key for attributes, before in self._keys for key in attributes if key not in before), None)
+        new = [f"{cls.__name__}.{name}" for cls, name in self._new_of_classes()]
+        return next((key for attributes, before in self._keys for key in attributes if key not in before), next(iter(new), None))
 
     def changes(self, lent):
         """The writes that repeat the changes, with the leaves that they store, or the reason why this is impossible.
@@ -233,6 +244,9 @@ class Snapshot:
                 found.add(now, place=place, names=names, is_content=True)
         for attributes, before in self._keys:
             found.of_attributes(attributes, before)
+        for cls, name in self._new_of_classes():
+            found.refused = found.refused or f"{cls.__name__}.{name} is a new attribute"
+            settled(vars(cls)[name])
         return found.writes, found.leaves, found.refused
 
 

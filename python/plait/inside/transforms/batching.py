@@ -5,7 +5,7 @@ import functools
 from plait import _core, errors
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors, _with_numbers, _with_tensors
-from plait.inside.transforms.recording import Recording
+from plait.inside.transforms.recording import Recording, named
 from plait.inside.trees.given import Handed, expect_no_leaks
 from plait.inside.trees.sharing import distinct_pairs
 from plait.tree import flatten
@@ -70,7 +70,7 @@ def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, of_
         structures.append((found, once_found, [axis for _, axis in results]))
         return [leaf for leaf, _ in results]
 
-    with Recording("vmap", [function if of_tree is None else of_tree], [arguments, keywords]):
+    with Recording("vmap", [function if of_tree is None else of_tree], named(arguments, keywords, of_tree)):
         results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
                               lambda: structures[0][2], size, axis_name)
     found, once_found, _ = structures[0]

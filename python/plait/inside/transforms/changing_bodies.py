@@ -46,9 +46,9 @@ class jitting:
 
 
 class Bodies:
-    """The functions of a branch or a loop, and the trees that they receive, whose classes have functions."""
+    """The functions of a branch or a loop, and the trees that they receive, by name, whose classes have functions."""
 
-    def __init__(self, what, functions, arguments=()):
+    def __init__(self, what, functions, arguments=types.MappingProxyType({})):
         self._what, self._functions, self._arguments = what, functions, arguments
 
     def run(self, stage, by_host):

@@ -6,6 +6,7 @@ from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.transforms.changing_bodies import Bodies
 from plait.inside.transforms.derivatives import _results, _tensors, _with_tensors, pair_of
+from plait.inside.transforms.recording import named
 from plait.inside.trees.given import Copies, Handed, place_of
 from plait.inside.trees.module import holds_module
 from plait.inside.trees.sharing import distinct
@@ -81,7 +82,7 @@ def _branched(what, functions, run, by_host, operands):
     def branch(function):
         return lambda given: results.tied_leaves(Handed(structure, once.spread(given), sees_assignments=True).call(what, function))
 
-    bodies = Bodies(what, functions, operands)
+    bodies = Bodies(what, functions, named(operands))
     return results.tree(bodies.run(lambda: run(once.values, branch), lambda: branch(by_host(bodies.known))(once.values)))
 
 
@@ -130,7 +131,7 @@ def _while(what, test, body, initial, checkpoints, place):
                 given = step(given)
             return given
 
-        bodies = Bodies(what, (test, body), [initial])
+        bodies = Bodies(what, (test, body), {"the carry": initial})
         return results.tree(carry.spread(bodies.run(lambda: _core._while(truth, step, carry.values, checkpoints), steps_by_host)))
 
     return _with_tied(loop, leaves, initial)
@@ -182,7 +183,7 @@ def _scan(what, body, initial, stacked, length=None, reverse=False, checkpoints=
         def staged():
             return _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
 
-        bodies = Bodies(what, (body,), [initial])
+        bodies = Bodies(what, (body,), {"the carry": initial})
         given = bodies.run(staged, steps_by_host)
         return results.tree(carry.spread(given[:count]) + given[count:])
 
@@ -289,7 +290,7 @@ class Recursive:
         def on_leaves(given):
             return _tensors(copies.call(self._function, given))
 
-        given, found = Bodies(self.__name__, (self._function,), arguments).expect_steady(
+        given, found = Bodies(self.__name__, (self._function,), named(arguments)).expect_steady(
             lambda: _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves))
         return found.unflatten(given)
 

@@ -1,12 +1,34 @@
 """Tensors of a recording that a function keeps outside of it, in Modules, lists, dicts and objects that it did not receive: they are invalid
 afterwards."""
 
+import gc
+import types
 import weakref
 
 from plait import _core, errors
 from plait.inside.jit.host_reach import reach_of
 from plait.inside.jit.host_state import tensors_below
 from plait.inside.trees.outside import innermost
+
+_fruitless = {}  # by code: calls with survivors since a search has found nothing
+
+
+def _is_due(code):
+    """True unless a search has found nothing: then for calls 2, 4, 8, ... after it. Tensors also survive in cycles of the function itself,
+    at each call."""
+    if code not in _fruitless:
+        return True
+    _fruitless[code] += 1
+    return _fruitless[code].bit_count() == 1
+
+
+def _results_of_memoised(function):
+    """The tensors among the results that functools.lru_cache keeps: in a dict, or in links that a dict has."""
+    for entries in gc.get_referents(function):
+        for kept in entries.values() if isinstance(entries, dict) else ():
+            for value in (kept, *(gc.get_referents(kept) if type(kept).__name__ == "_lru_list_elem" else ())):
+                yield from (tensor for _, tensor in tensors_below(value))
+
 
 _HINTS = {
     "remat": "plait.remat(model)(x), or pass the model as an argument of the function: its changes reach it then",
@@ -31,9 +53,10 @@ Lost.__name__, Lost.__qualname__, Lost.__module__ = "TypeError", "TypeError", "p
 class Recording:
     """While functions may be recorded: notes which Modules they assign to. Afterwards those that hold tensors of the recording are as
     they were before; unless a function failed, that is a TypeError, which names the attribute. So it is, by a search of what the
-    functions can reach, and the classes in their arguments, if a list, a dict or another object holds such tensors."""
+    functions and the classes of their arguments, trees by name, can reach, if a list, a dict or another object holds such tensors.
+    Functions of functools.lru_cache that do forget their results."""
 
-    def __init__(self, what, functions=(), arguments=()):
+    def __init__(self, what, functions=(), arguments=types.MappingProxyType({})):
         self._what, self._functions, self._arguments = what, functions, arguments
         self._earlier = {}  # (weak reference, attributes) by the identity of the Module
         self._traces = _core._EndedTraces()
@@ -63,14 +86,25 @@ class Recording:
             self._expect_nothing_outside()
 
     def _expect_nothing_outside(self):
-        place = next(self._places_of_lost(), None)
-        if place is not None:
+        code = tuple(getattr(each, "__code__", type(each)) for each in self._functions)
+        if not _is_due(code):
+            return
+        reach = reach_of(self._functions, self._arguments)
+        for function in reach.memoised:
+            if any(self._traces.had(tensor) for tensor in _results_of_memoised(function)):
+                function.cache_clear()
+        place = next(self._places_of_lost(reach), None)
+        if place is None:
+            _fruitless.setdefault(code, 1)
+        else:
+            _fruitless.pop(code, None)
             raise Lost(f"{self._what}: the function puts a tensor into {place}, which it did not receive: the tensor is invalid after the "
                        "recording\n  hint: make it part of the function's result", place)
 
-    def _places_of_lost(self):
-        for path, found in reach_of(self._functions, self._arguments).values.items():
-            for names, tensor in tensors_below(found.value):
+    def _places_of_lost(self, reach):
+        trees = [*self._arguments.items(), *((path, found.value) for path, found in reach.values.items())]
+        for path, tree in trees:
+            for names, tensor in tensors_below(tree):
                 if self._traces.had(tensor):
                     yield ".".join(map(str, (path, *names)))
 
@@ -98,3 +132,9 @@ def _invalid(attributes, earlier):
 
 def _has_ended(value):
     return any(_core._is_of_ended_trace(leaf) for leaf in _core._flatten(value)[0] if isinstance(leaf, _core.Tensor))
+
+
+def named(arguments, keywords=types.MappingProxyType({}), of_tree=None):
+    """The arguments of a function by name; with `of_tree`, the first one is what is called."""
+    own = int(of_tree is not None)
+    return {f"argument {i - own}" if i >= own else "the function": each for i, each in enumerate(arguments)} | dict(keywords)

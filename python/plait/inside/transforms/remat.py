@@ -5,7 +5,7 @@ import functools
 from plait import _core
 from plait.inside.transforms.applied import Applied, How, is_tree
 from plait.inside.transforms.derivatives import _tensors
-from plait.inside.transforms.recording import Recording
+from plait.inside.transforms.recording import Recording, named
 from plait.inside.trees.given import Handed, expect_made
 from plait.inside.trees.sharing import distinct
 
@@ -51,7 +51,7 @@ def _remat(function, arguments, keywords, policy, names, of_tree=None):
         structures.append((found, once_found, changes))
         return once_found.take()
 
-    with Recording("remat", [function if of_tree is None else of_tree], [arguments, keywords]):
+    with Recording("remat", [function if of_tree is None else of_tree], named(arguments, keywords, of_tree)):
         results = _core._remat(of_list, once.values, policy, list(names))
     found, once_found, changes = structures[0]
     result, values = found.unflatten(once_found.spread(results))

@@ -8,7 +8,7 @@ import typing
 
 from plait import _core, errors
 from plait._core import Structure, Tensor
-from plait.inside.transforms.recording import Recording
+from plait.inside.transforms.recording import Recording, named
 from plait.inside.trees.given import Handed, expect_no_leaks
 from plait.tree import flatten
 
@@ -141,7 +141,7 @@ def trace(function, name=None):
 
         types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for leaf in leaves]
         labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path in structure.paths]
-        with Recording("trace", [function], [arguments]):
+        with Recording("trace", [function], named(arguments)):
             recorded = _core._record(name or "main", of_leaves, types, labels)
         return Program(recorded, structure, result_structure)
 
