@@ -29,7 +29,7 @@ struct PlannedKernel {
   // Uniform random numbers that the loops read, as f32 with the sizes of the products.
   struct Draw {
     uint32_t key;        // an operand
-    uint32_t parameter;  // of the nest
+    uint32_t parameter;  // the nest's parameter for the numbers
   };
   std::vector<Draw> draws = {};
   // The products of rows that the loops compute.
