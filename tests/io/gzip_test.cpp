@@ -142,7 +142,7 @@ TEST_F(Gzip, AFileIsWhatItsNameSays) {
   EXPECT_TRUE(is_gzip("a.gz", bytes(gzip("one"))));
   EXPECT_FALSE(is_gzip("a.txt", bytes("one")));
   for (const std::string& text : {""s, "\x1f"s, "one"s}) {
-    for (const char* path : {"a.txt.gz", "a.tgz"}) {
+    for (const char* path : {"a.txt.gz", "a.tgz", "A.TXT.GZ", ".Gz"}) {
       expect_contains(what_of<ParseError>([&] { is_gzip(path, bytes(text)); }),
                       {"byte 0: this is not a gzip file", text == "one" ? "without .gz" : "cut"});
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "plait/core/error.h"
 #include "plait/io/inside/byte_fields.h"
@@ -50,7 +51,9 @@ bool is_gzip(std::span<const std::byte> bytes) {
 
 bool is_gzip(std::string_view path, std::span<const std::byte> file) {
   if (is_gzip(file)) return true;
-  if (path.ends_with(".gz") || path.ends_with(".tgz")) {
+  std::string end(path.substr(path.size() - std::min<size_t>(path.size(), 4)));
+  std::ranges::transform(end, end.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (end.ends_with(".gz") || end == ".tgz") {
     throw ParseError("byte 0: this is not a gzip file, which its name says it is")
         .hint(file.size() < std::size(kGzipMagic)
                   ? "the file was cut off: copy it again"

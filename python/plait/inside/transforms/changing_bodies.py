@@ -14,9 +14,11 @@ from plait.inside.transforms.recording import Recording
 
 
 class Refused(errors.TypeError):
-    """Such a body is within a recorded function, where values are unknown."""
+    """Such a body, which changes what is at the path `changed`, is within a recorded function, where values are unknown."""
 
-    changed = "state outside of it"
+    def __init__(self, message, changed):
+        super().__init__(message)
+        self.changed = changed
 
 
 Refused.__name__, Refused.__qualname__, Refused.__module__ = "TypeError", "TypeError", "plait.errors"
@@ -28,7 +30,7 @@ class _Jitted(threading.local):
 
 
 _jitted = _Jitted()
-_found = set()  # code that changes state, as far as it has been recorded
+_found = {}  # by code that changes state, as far as it has been recorded: the path of what it changes
 
 
 class jitting:
@@ -57,7 +59,8 @@ class Bodies:
             with Recording(self._what, self._functions, self._arguments):
                 return stage()
         codes = {code for each in self._functions for code in _codes_of(each)}
-        if not _found.isdisjoint(codes):
+        self._changed = next((_found[code] for code in codes if code in _found), None)
+        if self._changed is not None:
             return by_host()
         state = _State(self._functions, self._arguments)
         with Recording(self._what, self._functions, self._arguments) as recording:
@@ -71,7 +74,8 @@ class Bodies:
                 return result
             state.restore()
             recording.forget()
-        _found.update(codes)
+        self._changed = changed
+        _found.update(dict.fromkeys(codes, changed))
         self._warn(f"{self._what} runs step by step, as Python code, because its function changes {changed}",
                    "make such state an operand, and let the function return it")
         for each in _jitted.functions:
@@ -104,8 +108,9 @@ class Bodies:
         try:
             return read(value)
         except errors.ValueError as error:
-            raise Refused(f"{self._what}: the function changes state outside of it, which cannot be recorded here, where values are unknown "
-                          f"({str(error).splitlines()[0]})\n  hint: make such state an operand, and let the function return it") from None
+            raise Refused(f"{self._what}: the function changes {self._changed}, state outside of it, which cannot be recorded here, where values are "
+                          f"unknown ({str(error).splitlines()[0]})\n  hint: make such state an operand, and let the function return it",
+                          self._changed) from None
 
 
 class _State:

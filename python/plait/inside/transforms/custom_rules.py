@@ -111,7 +111,8 @@ class custom_vjp(_Custom):
         def backward(residuals, cotangents):
             of_result, of_kept = structures
             found = run_backward(*fixed.values(), of_kept.unflatten(residuals), of_result.unflatten(cotangents))
-            return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,))
+            return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,),
+                             f"{self.__name__}: the cotangents that its backward function returns", f"its arguments, {structure}")
 
         results = Bodies(self.__name__, (self._function, run_forward, run_backward)).expect_steady(
             lambda: run(leaves, self._on_leaves(structure, fixed, plain), forward, backward))
@@ -172,7 +173,7 @@ class custom_jvp(_Custom):
                 value = asarray(value)
             values, own = _tensors(value)
             found.append(own)
-            return values, _tangents(value, tangent)
+            return values, _tangents(value, tangent, f"{self.__name__}: the tangents that its rule returns")
 
         results = Bodies(self.__name__, (self._function, rule)).expect_steady(lambda: run(leaves, self._on_leaves(structure, fixed, found), along))
         return found[0].unflatten(results)
