@@ -273,7 +273,8 @@ MODULE = {
                     "plait.nn.state(model) all tensors by name, such as 'blocks.3.norm.weight'"),
     "flatten_parameters": "not needed: leave it out",
     **dict.fromkeys(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"), "return what you need from __call__, or "
-                    "wrap the layer in a plait.Module that calls it; plait.print(x) prints within programs"),
+                    "wrap the layer in a plait.Module that calls it, and keeps the output in self.last = plait.nn.Buffer(None); plait.print(x) prints within "
+                    "programs"),
     "compile": "plait.jit(model)", "append": "plait.nn.Sequential(*layers, another)", "share_memory": "not needed: tensors are shared already",
 }
 OPTIMIZER = {
