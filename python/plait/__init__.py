@@ -13,8 +13,8 @@ _PACKAGES = {"libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw":
 def _say_what_is_missing(error):
     name = str(error).split(".so")[0]
     if name in _PACKAGES and "cannot open shared object file" in str(error):
-        raise ImportError(f"Plait needs {str(error).split(':')[0]}, from the Debian package {_PACKAGES[name]}\n  hint: apt install "
-                          f"{_PACKAGES[name]}", name="plait") from error
+        raise _builtins.ImportError(f"Plait needs {str(error).split(':')[0]}, from the Debian package {_PACKAGES[name]}\n  hint: apt install "
+                                    f"{_PACKAGES[name]}", name="plait") from error
 
 
 def _load_core():
@@ -82,6 +82,7 @@ from plait.inside.help.aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
 from plait.inside.help.boundaries import guard as _guard  # noqa: E402
+from plait.inside.help.imports import add_hints_to_imports as _add_hints_to_imports  # noqa: E402
 from plait.inside.help.names import of_module as _of_module  # noqa: E402
 
 from plait._core import __version__  # noqa: E402,F401
@@ -90,6 +91,7 @@ __getattr__ = _of_module(__name__)
 for _each in (globals(), vars(data), vars(data.transforms), vars(data.transforms.functional), vars(io), vars(nn), vars(nn.init), vars(nn.utils), vars(nn.utils.prune), vars(metrics), vars(optim), vars(optim.lr_scheduler), vars(text), vars(tree)):
     _guard(_each)
 del _each
+_add_hints_to_imports()
 
 # Public names. `from plait import *` imports all of them except those that would hide Python's own: max, sum and
 # others.

@@ -120,6 +120,13 @@ class AttributeError(Error, _builtins.AttributeError):
         return cls(_LaterText(describe))
 
 
+class ImportError(Error, _builtins.ImportError):
+    """A module or a name that is imported does not exist."""
+
+    def _add_location(self):
+        """Python's own code is between the user's import and this."""
+
+
 class MemoryError(Error, _builtins.MemoryError):
     """More memory was requested than is available."""
 

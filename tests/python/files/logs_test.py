@@ -424,6 +424,10 @@ class Refused(InFolder):
                     (lambda: log.add_graph(pl.exp), pl.errors.TypeError, "expected a program, or a model and its arguments")):
                 with self.assertRaisesRegex(error, message):
                     call()
+            for name, hint in (("add_figure", r"log.add_image\(tag, np.asarray"), ("add_video", "SummaryWriter"),
+                               ("add_nothing", "has no 'add_nothing'")):
+                with self.subTest(name), self.assertRaisesRegex(pl.AttributeError, hint):
+                    getattr(log, name)
         self.assertEqual([tags for tags in read(self.folder).Tags().values() if tags not in ([], False)], [])
 
     def test_each_of_several_logs_is_served(self):

@@ -256,6 +256,7 @@ class Slips(unittest.TestCase):
                                    (pl.optim.Optimizer(pl.optim.sgd(0.1), self.model), "step", "Optimizer has no 'step'")):
             self.refused(words, lambda: setattr(thing, name, 0.1), pl.AttributeError)
         adam.groups[0].weight_decay, adam.maximize = 0.5, True
+        self.assertIn("weight_decay=0.5 : f64[]", repr(adam.groups[0]))
         self.refused(r"has no 'param_groups'[\s\S]*optimizer.lr is the rate", lambda: adam.param_groups, pl.AttributeError)
 
         class Own(pl.optim.SGD):

@@ -3,6 +3,7 @@
 import _thread
 import builtins
 import contextlib
+import importlib.util
 import inspect
 import pickle
 import subprocess
@@ -16,6 +17,15 @@ import unittest.mock
 
 import jax.numpy as jnp
 import plait
+
+
+def error_of(call, kind=plait.Error):
+    """The error that a call raises, with its traceback."""
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError("nothing was raised")
 
 
 class Suggestions(unittest.TestCase):
@@ -34,6 +44,26 @@ class Suggestions(unittest.TestCase):
         self.assertFalse(hasattr(plait, "__path_of_nothing__"))
         with self.assertRaises(ImportError):
             from plait import sofmax  # noqa: F401
+
+    def test_imports(self):
+        """Imports of what is not there have the hints of attributes, and end in the user's line."""
+        for line, message in (("import plait.nn.functional as F", r"^plait.nn has no 'functional'\n  hint: functions are in plait itself"),
+                              ("from plait.nn import functional", "functions are in plait itself"),
+                              ("from plait import randn", r"hint: plait.random.normal\("),
+                              ("from plait.utils.data import DataLoader", "plait.data of loaders"),
+                              ("import plait.autograd", r"plait.grad\(f\)\(x\)"),
+                              ("from plait import sofmax", "did you mean plait.softmax"), ("from plait.optim.swa_utils import AveragedModel", "EMA")):
+            with self.subTest(line):
+                error = error_of(lambda: exec(line, {}), plait.ImportError)  # noqa: B023
+                self.assertRegex(str(error), message)
+                self.assertEqual(traceback.extract_tb(error.__traceback__)[-1].filename, "<string>")
+                self.assertEqual(str(pickle.loads(pickle.dumps(error))), str(error))
+        for line in ("import plait.softmax", "import plait.qwertyuiop", "from plait import __qwertyuiop__",
+                     "import plait.inside.qwertyuiop", "import qwertyuiop"):
+            with self.subTest(line), self.assertRaises(ImportError) as caught:
+                exec(line, {})
+            self.assertNotIsInstance(caught.exception, plait.Error)
+        self.assertIsNone(importlib.util.find_spec("plait.softmax"))
 
     def test_arguments_of_functions_of_python(self):
         self.refused(TypeError, "jit: unknown argument 'donat'", lambda: plait.jit(plait.sin, donat=1))
@@ -117,16 +147,9 @@ def here():
 
 
 class Tracebacks(unittest.TestCase):
-    def error_of(self, call, kind=plait.Error):
-        try:
-            call()
-        except kind as error:
-            return error
-        return self.fail("nothing was raised")
-
     def last_line(self, call):
         """The file and line in which the traceback of an error ends."""
-        frames = traceback.extract_tb(self.error_of(call).__traceback__)
+        frames = traceback.extract_tb(error_of(call).__traceback__)
         self.assertEqual([frame for frame in frames if "/plait/" in frame.filename.replace("/tests/", "")], [])
         return frames[-1].filename, frames[-1].lineno
 
@@ -213,7 +236,7 @@ class Tracebacks(unittest.TestCase):
         for error in plait.ValueError("no"), Mine("no"), plait.ShapeError.with_hint("no", "try"), pickle.loads(pickle.dumps(plait.KeyError("no"))):
             self.assertEqual((error.message, error.location), ("no", ""))
             self.assertNotIn("names_test", str(error))
-        error = self.error_of(lambda: plait.optim.adam(-1.0))
+        error = error_of(lambda: plait.optim.adam(-1.0))
         again = pickle.loads(pickle.dumps(error))
         self.assertEqual((str(again), again.message, again.hint, again.location), (str(error), error.message, error.hint, error.location))
 
@@ -226,7 +249,7 @@ class Tracebacks(unittest.TestCase):
         for run in (plait.jit(checked), plait.trace(checked)(x)):
             file, line = self.last_line(lambda: run(x))
             self.assertEqual(file, __file__)
-            self.assertIn("at names_test.py", str(self.error_of(lambda: run(x))))
+            self.assertIn("at names_test.py", str(error_of(lambda: run(x))))
 
     def test_what_python_shows(self):
         script = textwrap.dedent("""
@@ -246,7 +269,7 @@ class Tracebacks(unittest.TestCase):
         def wrong(x):
             raise RuntimeError("mine")
 
-        error = self.error_of(lambda: plait.jit(wrong)(plait.ones(3)), RuntimeError)
+        error = error_of(lambda: plait.jit(wrong)(plait.ones(3)), RuntimeError)
         self.assertTrue(any("jitting" in frame.filename for frame in traceback.extract_tb(error.__traceback__)))
 
 

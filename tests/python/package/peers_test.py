@@ -151,6 +151,34 @@ class Names(unittest.TestCase):
         for place in (plait, plait.ones(3)):
             self.assertEqual(self.answer(place, "share_memory_"), "not needed: leave it out")
 
+    def test_names_whose_neighbours_mislead(self):
+        model = plait.nn.Linear(2, 2)
+        optimizer, average = plait.optim.Adam(model), plait.optim.EMA(model, 0.9)
+        for place, name, words in (
+                (plait, "multinomial", r"plait.random.categorical\(key, plait.log\(p\)\)[\s\S]*plait.random.multinomial draws counts"),
+                (plait.ones(3), "multinomial", r"plait.random.categorical\(key, plait.log\(x\)\)"), (plait, "long", "^plait.i64; x.long"),
+                (plait, "int", "^plait.i32"), (plait, "short", "^plait.i16"), (plait, "half", "^plait.f16"), (plait, "float", "^plait.f32"),
+                (plait, "double", "^plait.f64"), (plait, "cfloat", "^plait.c64"), (plait, "cdouble", "^plait.c128"),
+                (plait, "autograd", "plait.detect_anomaly"), (plait, "amp", "plait.optim.loss_scale"),
+                (plait.nn, "functional", "^functions are in plait"),
+                (plait, "functional", "^functions are in plait"), (plait.optim, "swa_utils", "average = average.update"),
+                (plait.optim, "get_ema_multi_avg_fn", r"ema = plait.optim.EMA\(model, decay\)"), (plait.optim, "get_swa_avg_fn", "AveragedModel"),
+                (average, "module", "average.model"), (average, "update_parameters", r"average = average.update\(model\)"),
+                (average, "state_dict", "plait.nn.state"), (optimizer, "state_dict", "plait.io.Checkpoints"),
+                (optimizer, "load_state_dict", "restore"),
+                (model, "modules", "plait.nn.state"), (model, "apply", r"plait.nn.load_state\(model, \{name: plait.nn.init")):
+            with self.subTest(name):
+                hint = self.answer(place, name)
+                self.assertRegex(hint, words)
+                self.assertEqual(unknown_in(hint), [])
+        state = {name: plait.nn.init.xavier_uniform(w.shape) if w.ndim > 1 else w for name, w in plait.nn.state(model).items()}
+        model = plait.nn.load_state(model, state)
+        self.assertEqual(plait.array_equal(model.weight, average.model.weight).item(), False)
+
+    def test_device_of_autocast(self):
+        with self.assertRaisesRegex(plait.TypeError, "hint: without 'cpu', as it holds on every device: autocast"):
+            plait.autocast("cpu", dtype=plait.bf16)
+
     def test_assignments(self):
         x = plait.ones(3).requires_grad()
         for name in ("grad", "data", "shape", "dtype", "device", "T", "other"):

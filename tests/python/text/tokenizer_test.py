@@ -275,6 +275,19 @@ class Refusals(unittest.TestCase):
             tokenizer.encode_batch(["a", "\ud800"])
         with self.assertRaisesRegex(pl.AttributeError, r"nothing changes it\n  hint: tokenizer = tokenizer.with_padding"):
             tokenizer.enable_padding()
+        for name, words in (("vocab_size", "get_vocab_size"), ("batch_decode", "decode_batch"), ("encode_plus", r"encode\(text\)"),
+                            ("pad_token_id", "token_to_id")):
+            with self.subTest(name), self.assertRaisesRegex(pl.AttributeError, f"no '{name}'\n  hint: tokenizer.{words}"):
+                getattr(tokenizer, name)
+        with self.assertRaisesRegex(pl.TypeError, r"hint: tokenizer.encode\(text\).ids; plait.text.stack"):
+            tokenizer("a text")
+        for named in {"files": ["a.txt"]}, {"texts": LINES, "trainer": None}:
+            with self.assertRaisesRegex(pl.TypeError, r"takes texts, not files or a trainer[\s\S]*plait.io.TextLines"):
+                tokenizer.train(**named)
+        with self.assertRaisesRegex(pl.TypeError, "did you mean 'vocab_size'"):
+            tokenizer.train(LINES, vocab_sise=3)
+        untrained = pl.text.byte_level_bpe()
+        self.assertEqual((len(tokenizer), len(untrained), bool(untrained)), (tokenizer.get_vocab_size(), 0, True))
         self.assertEqual(tokenizer.decode([10**6, 0]), "")
 
     def test_what_a_text_lacks(self):

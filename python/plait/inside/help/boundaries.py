@@ -9,6 +9,7 @@ import types
 
 from plait import _core, errors
 from plait.inside.arrays.array_api import NamespaceInfo
+from plait.inside.arrays.devices import is_name_of_device
 from plait.inside.help.keywords import keyword_for
 from plait.inside.jit.jitting import Jitted
 from plait.inside.transforms.applied import Applied
@@ -91,7 +92,7 @@ def _constructor(init):
         except builtins.TypeError as error:
             if isinstance(error, errors.Error) or not _is_of_call(error, init):
                 raise
-            raise _wrong_arguments(self, init, str(error)) from None
+            raise _wrong_arguments(self, init, str(error), arguments) from None
 
     return construct
 
@@ -102,7 +103,7 @@ def _is_of_call(error, init):
     return below is None or below.tb_next is None and hasattr(init, "__wrapped__") and below.tb_frame.f_code is init.__code__
 
 
-def _wrong_arguments(made, init, said):
+def _wrong_arguments(made, init, said, arguments):
     cls = next(each for each in type(made).__mro__ if each.__module__.startswith("plait"))
     name = f"{cls.__module__.removeprefix('plait.')}.{cls.__name__}".removeprefix("plait.")
     _, *parameters = inspect.signature(init).parameters.values()
@@ -111,4 +112,6 @@ def _wrong_arguments(made, init, said):
     here = f"{name}{inspect.Signature(parameters)}"
     if keyword == "'device'" and isinstance(made, Module):
         renamed = f'{name}(…).to("cuda"), or with plait.Device("cuda"): around it'
+    if arguments and is_name_of_device(arguments[0]) and "multiple values" in said:  # PyTorch's autocast("cpu", dtype=…)
+        renamed = f"without {arguments[0]!r}, as it holds on every device"
     return errors.TypeError.with_hint(f"{name}:{said.partition('()')[2]}", f"{renamed}: {here}" if renamed else here)

@@ -42,7 +42,8 @@ TENSOR = {
     "triangular_solve": "plait.linalg.solve_triangular(a, x)", "lstsq": "plait.linalg.lstsq(a, x)",
     "lu_solve": "plait.linalg.lu_solve(lu, order, x)", "cholesky_solve": "plait.linalg.cholesky_solve(factor, x)",
     "cholesky_inverse": "plait.linalg.cholesky_inverse(x)", "geqrf": "plait.linalg.qr(x)", "orgqr": "plait.linalg.qr(x)",
-    "ormqr": "plait.linalg.qr(x)", "bernoulli": "plait.random.bernoulli(x)", "multinomial": "plait.random.categorical(x.log(), axis=-1)",
+    "ormqr": "plait.linalg.qr(x)", "bernoulli": "plait.random.bernoulli(x)",
+    "multinomial": "plait.random.categorical(key, plait.log(x)) draws an index of each row; plait.random.multinomial draws counts",
     "stft": "plait.fft.rfft of each window", "istft": "plait.fft.irfft of each window", "new": "plait.zeros(2)",
     "new_tensor": "plait.tensor(data, dtype=x.dtype)", "new_empty_strided": "x.new_empty(2, 3)", "nonzero_static": "plait.nonzero(x)",
     "bit_count": "x.numpy().astype(int)",
@@ -82,7 +83,12 @@ _CHANGES = {
 
 # ---- Names of modules.
 
+OF_FUNCTIONAL = "functions are in plait itself, and losses also in plait.nn: plait.relu(x), plait.nn.cross_entropy(logits, target)"
 PLAIT = {
+    # PyTorch's dtypes.
+    **{name: f"plait.{dtype}; x.{name}() converts a tensor" for name, dtype in (
+        ("long", "i64"), ("int", "i32"), ("short", "i16"), ("half", "f16"), ("float", "f32"), ("double", "f64"), ("cfloat", "c64"),
+        ("cdouble", "c128"))},
     "train": "model.train() returns the model in training mode, plait.value_and_grad(loss)(model) the loss and the gradient",
     "empty_cache": "not needed: leave it out", "parameter": "plait.tensor([1.0, 2.0]): a tensor in a plait.Module is a parameter",
     "jax": "plait.grad, plait.jit and plait.vmap are functions of plait itself",
@@ -99,7 +105,9 @@ PLAIT = {
     "randperm": "plait.random.permutation(n)", "normal": "plait.random.normal((2, 3), mean, deviation)",
     "rand_like": "plait.random.uniform(x.shape)", "randn_like": "plait.random.normal(x.shape)",
     "randint_like": "plait.random.randint(x.shape, low, high)", "bernoulli": "plait.random.bernoulli(p)",
-    "multinomial": "plait.random.categorical(logits)", "poisson": "plait.random.poisson(rate)", "binomial": "plait.random.binomial(count, p)",
+    "multinomial": "plait.random.categorical(key, plait.log(p)) draws an index of each row, where the key may be omitted; "
+                   "plait.random.multinomial draws counts",
+    "poisson": "plait.random.poisson(rate)", "binomial": "plait.random.binomial(count, p)",
     "manual_seed": "plait.random.seed(0)", "seed": "plait.random.seed(0)", "PRNGKey": "plait.random.key(0)",
     "get_rng_state": "plait.random.draw_key()", "set_rng_state": "plait.random.seed(0)", "initial_seed": "plait.random.seed(0)",
     "Generator": "plait.random.key(0)", "identity": "plait.eye(n)", "complex": "plait.make_complex(real, imag)",
@@ -176,8 +184,7 @@ PLAIT = {
     "convolution": "plait.conv2d(x, weight)", "conv_transpose": "plait.conv_transpose2d(x, weight)",
     "reduce_window": "plait.max_pool2d(x, kernel_size)", "stft": "plait.fft.rfft of each window", "istft": "plait.fft.irfft of each window",
     # Losses, layers, models.
-    "functional": "the functions of plait itself: plait.relu, plait.cross_entropy",
-    "F": "the functions of plait itself: plait.relu, plait.cross_entropy",
+    **dict.fromkeys(("functional", "F"), OF_FUNCTIONAL),
     "feature_dropout": "plait.dropout2d(x, p)",
     "dot_product_attention": "plait.scaled_dot_product_attention(query, key, value)", "lstm": "plait.scan(cell, state, x)",
     "gru": "plait.scan(cell, state, x)", "rnn_tanh": "plait.scan(cell, state, x)", "rnn_relu": "plait.scan(cell, state, x)",
@@ -188,7 +195,8 @@ PLAIT = {
     "numpy": "the functions of plait itself, and plait.asarray(a) of NumPy's arrays", "jnp": "the functions of plait itself: plait.sum",
     "lax": "plait.scan, plait.cond, plait.while_loop and plait.for_loop", "cuda": "plait.devices('cuda') lists the GPUs; plait.synchronize('cuda') waits; plait.memory_statistics()",
     "mps": "the devices are 'cpu' and 'cuda'", "backends": "plait.devices()",
-    "autograd": "plait.grad(f)(x), or plait.gradient(result, x)", "func": "plait.grad, plait.vmap and plait.jvp",
+    "autograd": "plait.grad(f)(x), or plait.gradient(result, x); plait.custom_vjp for Function, plait.detect_anomaly() for set_detect_anomaly",
+    "func": "plait.grad, plait.vmap and plait.jvp",
     "utils": "plait.tree of trees; plait.data of loaders",
     "distributed": "plait.vmap(f, axis_name='i') names an axis", "onnx": "plait.trace(f)(x).text()", "export": "plait.trace(f)(x).text()",
     "hub": "plait.tree.leaves_with_paths(model) has the names of weights", "tree_util": "plait.tree", "tree_map": "plait.tree.map(f, tree)",
@@ -215,7 +223,8 @@ PLAIT = {
     "set_printoptions": "x.numpy(), and np.set_printoptions",
     "set_num_threads": "the environment variable PLAIT_THREADS, before plait is imported: plait.Device('cpu')",
     "get_num_threads": "plait.Device('cpu')", "set_float32_matmul_precision": "with plait.autocast():",
-    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():",
+    "is_autocast_enabled": "with plait.autocast():",
+    "amp": "plait.autocast(), in bf16, which needs no GradScaler; plait.optim.loss_scale(transformation) scales losses of f16",
     "GradScaler": "plait.autocast() in bf16 needs no scaling; plait.optim.loss_scale(transformation) scales losses of f16",
     "stack_module_state": "plait.tree.map(lambda *leaves: plait.stack(leaves), *models), or plait.vmap(lambda key: Net(key=key))("
                           "plait.random.split_key(key, n))",
@@ -227,11 +236,11 @@ PLAIT = {
 }
 
 NN = {
-    "MSE": "plait.nn.MSELoss", "F": "everything without weights is a function of plait: plait.relu(x)", "bce": "plait.binary_cross_entropy",
+    "MSE": "plait.nn.MSELoss", **dict.fromkeys(("functional", "F"), OF_FUNCTIONAL), "bce": "plait.binary_cross_entropy",
     "LoRA": "plait.nn.lora, plait.nn.LoRALinear", "NTXentLoss": "plait.nn.nt_xent", "DiceLoss": "plait.nn.dice_loss",
     "FocalLoss": "plait.nn.sigmoid_focal_loss, plait.nn.softmax_focal_loss", "HingeLoss": "plait.nn.hinge_loss", "LogCoshLoss": "plait.nn.log_cosh",
     "register_buffer": "self.mask = plait.nn.Buffer(mask)",
-    "functional": "the functions of plait itself: plait.relu, plait.cross_entropy", "Container": "plait.nn.Sequential", "MLP": "plait.nn.Mlp",
+    "Container": "plait.nn.Sequential", "MLP": "plait.nn.Mlp",
     "Dense": "plait.nn.Linear", "LinearCrossEntropyOptions": "plait.nn.LinearCrossEntropyLoss", "RNNBase": "plait.nn.LSTM, plait.nn.GRU or plait.nn.RNN",
     "RNNCellBase": "plait.nn.LSTMCell, plait.nn.GRUCell or plait.nn.RNNCell", "DataParallel": "plait.vmap(f, axis_name='i')",
     "UninitializedParameter": "plait.nn.LazyLinear makes its weights at the first call", "UninitializedBuffer": "plait.nn.LazyLinear makes its weights at the first call",
@@ -255,13 +264,17 @@ MODULE = {
     "float": "model = model.to(plait.f32)", "double": "model = model.to(plait.f64)",
     "device": "plait.tree.leaves(model)[0].device",
     "zero_grad": "nothing to reset: plait.grad returns the gradient", "grad": "plait.grad(loss)(model) returns it, as a model of the same structure",
-    "apply": "plait.tree.map(f, model); plait.nn.call(model, x) for a call that leaves the model as it is", "init": "the model has its weights when it is created",
+    "apply": "weights by name: model = plait.nn.load_state(model, {name: plait.nn.init.xavier_uniform(w.shape) if w.ndim > 1 else w for name, w in "
+             "plait.nn.state(model).items()}); plait.tree.map(f, model) for all of them; plait.nn.call(model, x) for a call that leaves "
+             "the model as it is",
+    "init": "the model has its weights when it is created",
     "forward": "model(x); your own classes name it __call__", "layers": "model[0], or model['name'] of a plait.nn.ModuleDict",
     **dict.fromkeys(("modules", "children", "named_modules", "named_children"), "vars(model) has its attributes, "
-                    "plait.tree.leaves_with_paths(model) all tensors"),
+                    "plait.nn.state(model) all tensors by name, such as 'blocks.3.norm.weight'"),
     "flatten_parameters": "not needed: leave it out",
     **dict.fromkeys(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"), "return what you need from __call__, or "
-                    "wrap the layer in a plait.Module that calls it; plait.print(x) prints within programs"),
+                    "wrap the layer in a plait.Module that calls it, and keeps the output in self.last = plait.nn.Buffer(None); plait.print(x) prints within "
+                    "programs"),
     "compile": "plait.jit(model)", "append": "plait.nn.Sequential(*layers, another)", "share_memory": "not needed: tensors are shared already",
 }
 OPTIMIZER = {
@@ -270,8 +283,20 @@ OPTIMIZER = {
     "param_groups": "optimizer.lr is the rate, and optimizer.lr = 0.01 sets it; optimizer.groups[0].lr is that of a group",
     "learning_rate": "optimizer.lr", "means": "optimizer.state['exp_avg']",
     "velocity": "optimizer.state['momentum_buffer']", "squares": "optimizer.state['exp_avg_sq']",
-    "state_dict": "dict(plait.tree.leaves_with_paths(optimizer)); or pickle of the optimizer",
+    "state_dict": "plait.io.Checkpoints(folder).save(step, state) saves model and optimizer, as plait.optim.TrainState(model, optimizer) has them; "
+                  "dict(plait.tree.leaves_with_paths(optimizer)) has its tensors by path",
+    "load_state_dict": "state = plait.io.Checkpoints(folder).restore(state), of a plait.optim.TrainState(model, optimizer)",
     "add_param_group": "create the optimizer for the whole model, with groups=", "init": "the optimizer has its state when it is created",
+}
+AVERAGE = {
+    "module": "average.model is the averaged model", "update_parameters": "average = average.update(model)",
+    "shadow": "average.model is the averaged model", "apply": "average = average.update(model)",
+}
+LOG = {
+    "add_figure": "figure.canvas.draw(); log.add_image(tag, np.asarray(figure.canvas.buffer_rgba()), step, dataformats='HWC')",
+    **dict.fromkeys(("add_video", "add_audio", "add_embedding", "add_pr_curve", "add_mesh", "add_custom_scalars"),
+                    "not supported; PyTorch's SummaryWriter writes it, into another folder"),
+    "add_tensor": "log.add_histogram(tag, x, step)", "file_writer": "log.flush()", "get_logdir": "log.log_dir",
 }
 TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.nn.init": INIT, "plait.optim": OPTIM,
           "plait.metrics": METRICS, "plait.io": IO, "plait.linalg": LINALG, "plait.random": RANDOM,
@@ -345,10 +370,13 @@ def changed(name):
 
 
 def of_object(thing, name):
-    """The same of an attribute of a model or an optimizer."""
-    from plait.optim import _Optimizer
+    """The same of an attribute of a model, an average, an optimizer or a log."""
+    from plait.io import EventLog
+    from plait.optim import AveragedModel, _Optimizer
 
-    return (OPTIMIZER if isinstance(thing, _Optimizer) else MODULE).get(name)
+    if isinstance(thing, AveragedModel) and name in AVERAGE:
+        return AVERAGE[name]
+    return (OPTIMIZER if isinstance(thing, _Optimizer) else LOG if isinstance(thing, EventLog) else MODULE).get(name)
 
 
 def of_tensor(name):

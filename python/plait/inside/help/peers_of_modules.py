@@ -47,7 +47,11 @@ OPTIM = {
     "update_bn": "calls of the averaged model in training mode, on batches, change its running statistics: "
                  "_, model = plait.nn.call(average.model, x)",
     "adamW": "plait.optim.adamw(1e-3) is the transformation, plait.optim.AdamW(model) the optimizer", "Adamw": "plait.optim.AdamW(model)",
-    "swa_utils": "plait.optim.AveragedModel, plait.optim.EMA", "MultiOptimizer": "plait.optim.Optimizer(plait.optim.partition(…), model): a transformation for each label",
+    "swa_utils": "average = plait.optim.AveragedModel(model), or plait.optim.EMA(model, decay); average = average.update(model); average.model",
+    **dict.fromkeys(("get_ema_multi_avg_fn", "get_ema_avg_fn"), "ema = plait.optim.EMA(model, decay); ema = ema.update(model); ema.model"),
+    **dict.fromkeys(("get_swa_multi_avg_fn", "get_swa_avg_fn"), "average = plait.optim.AveragedModel(model); average = average.update(model)"),
+    "SWALR": "plait.optim.lr_scheduler.SWALR",
+    "MultiOptimizer": "plait.optim.Optimizer(plait.optim.partition(…), model): a transformation for each label",
     "clip_grad_norm_": "gradient, norm = plait.optim.clip_grad_norm(gradient, max_norm)",
     "clip_grad_value_": "gradient = plait.optim.clip_grad_value(gradient, clip_value)",
 }

@@ -2,6 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import of_object
 from plait.inside.logs.images import grid, last_channels
 from plait.inside.logs.log import Log, encoded, number, plain, resumed_step, step_from
 from plait.inside.transforms.tracing import Program, trace
@@ -36,6 +37,9 @@ class EventLog(Log):
     def __init__(self, log_dir, *, resume=None):
         super().__init__(_core._EventLog(encoded(log_dir), resumed_step(resume)))
         self.log_dir = log_dir
+
+    def __getattr__(self, name):
+        raise of_object(self, name)
 
     def add_scalar(self, tag, scalar_value, global_step=None, walltime=None):
         """Writes a number: f32, as TensorBoard has no others."""

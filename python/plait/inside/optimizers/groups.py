@@ -55,12 +55,22 @@ class Group(Module):
             value = as_numbers("the group", name, value, {name: len(value)} if isinstance(value, (list, tuple)) else {})
         super().__setattr__(name, value)
 
+    def __repr__(self):
+        return f"Group({', '.join(f'{name}={_shown(value)}' for name, value in vars(self).items() if not name.startswith('_'))})"
+
     @property
     def _optional(self):
         return self._of_optimizer._optional
 
     def matches(self, path):
         return matches(path, as_patterns("the group", self.params))
+
+
+def _shown(value):
+    """A value as Python shows it. A number that is being recorded is not read for this."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    return f"{value.dtype.name}[]" if isinstance(value, _core.Tensor) and value.is_traced else repr(value)
 
 
 def set_zero(what, holder, name, value, is_made=True):

@@ -1,6 +1,7 @@
 """Tokenizers, and the tokens that are added to them."""
 
 import dataclasses
+import functools
 import os
 
 from plait import _core, errors
@@ -47,6 +48,20 @@ class DecodeStream:
     def finish(self):
         """The rest of the text, when all ids were there."""
         return self._core.finish()
+
+
+def _of_texts(train):
+    """The method, which refuses what `train` of `tokenizers` takes: files, and a trainer."""
+    train = _core._boundary(train)
+
+    @functools.wraps(train)
+    def checked(self, *texts, **named):
+        if named.keys() & {"files", "trainer"}:
+            raise errors.TypeError.with_hint("Tokenizer.train: it takes texts, not files or a trainer", "tokenizer.train(plait.io.TextLines(path), "
+                                             "vocab_size=1000) learns from the lines of a file")
+        return train(self, *texts, **named)
+
+    return checked
 
 
 class Tokenizer:
@@ -235,6 +250,7 @@ class Tokenizer:
             probability = _real("the dropout", probability)
         return Tokenizer(self._core.with_dropout(probability))
 
+    @_of_texts
     def train(self, texts, vocab_size=30000, special_tokens=(), *, min_frequency=0, initial_alphabet=None, limit_alphabet=None,
               max_token_length=None, unk_token=None, shrinking_factor=0.75, n_sub_iterations=2):
         """A tokenizer that is like this one, with tokens learned from an iterable of texts. The first ids are those of the special tokens.
@@ -255,9 +271,20 @@ class Tokenizer:
                                        shrinking_factor=_real("shrinking_factor", shrinking_factor), n_sub_iterations=n_sub_iterations))
 
     def __getattr__(self, name):
-        said = _INSTEAD.get(name)
-        message = f"a Tokenizer has no {name!r}"
-        raise errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(f"{message}: nothing changes it", said)
+        message, said = f"a Tokenizer has no {name!r}", _RENAMED.get(name)
+        if name in _INSTEAD:
+            message, said = f"{message}: nothing changes it", _INSTEAD[name]
+        raise errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(message, said)
+
+    def __call__(self, *texts, **named):
+        raise errors.TypeError.with_hint("a Tokenizer is not called", "tokenizer.encode(text).ids; plait.text.stack(tokenizer.encode_batch(texts)) "
+                                         "makes tensors of several, with padding: tokenizer.with_padding(…)")
+
+    def __len__(self):
+        return self.get_vocab_size()
+
+    def __bool__(self):
+        return True  # also before it is trained
 
     def __reduce__(self):
         return _unpickled, (self.to_str(),)
@@ -275,6 +302,15 @@ def _unpickled(json):
 _INSTEAD = {"enable_padding": "tokenizer = tokenizer.with_padding(…)", "enable_truncation": "tokenizer = tokenizer.with_truncation(…)",
             "add_tokens": "tokenizer = tokenizer.with_added_tokens(…)", "add_special_tokens": "tokenizer = tokenizer.with_special_tokens(…)",
             "train_from_iterator": "tokenizer = tokenizer.train(texts)", "encode_special_tokens": "tokenizer.with_encode_special_tokens()", "model": "tokenizer.with_dropout(p) for another dropout"}
+
+
+# Other names of transformers' tokenizers.
+_RENAMED = {"vocab_size": "tokenizer.get_vocab_size()", "vocab": "tokenizer.get_vocab()", "batch_decode": "tokenizer.decode_batch(batch)",
+            **dict.fromkeys(("encode_plus", "tokenize"), "tokenizer.encode(text), which has ids and tokens"),
+            "batch_encode_plus": "tokenizer.encode_batch(texts)", "convert_tokens_to_ids": "tokenizer.token_to_id(token)",
+            "convert_ids_to_tokens": "tokenizer.id_to_token(id)", "save_pretrained": "tokenizer.save(path), a tokenizer.json",
+            **{f"{name}_token_id": "tokenizer.token_to_id(token), of the token's text"
+               for name in ("pad", "eos", "bos", "unk", "cls", "sep", "mask")}}
 
 
 def _chunks(texts, size=1000):
