@@ -102,11 +102,11 @@ def torch_vit():
     return ViT()
 
 
-# ---- JAX: functions of dicts of weights by name.
+# ---- JAX: functions of dicts of weights by name, as steps.for_jax returns them.
 
 
 def dense(w, name, x):
-    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+    return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
 def norm(w, name, x):
@@ -154,7 +154,7 @@ def jax_vit(w, images):
 
     batch = len(images)
     patches = images.reshape(batch, 3, 14, 16, 14, 16).transpose(0, 2, 4, 1, 3, 5).reshape(batch, 196, 768)
-    x = patches @ w["patches.weight"].reshape(768, 768).T + w["patches.bias"]
+    x = dense(w, "patches", patches)
     x = jnp.concatenate([jnp.broadcast_to(w["class_token"], (batch, 1, 768)), x], 1) + w["positions"]
     for i in range(12):
         x, _ = jax_block(w, f"blocks.{i}", x, 12)

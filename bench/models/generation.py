@@ -92,7 +92,7 @@ def jax_decoding(size, dtype, data):
 
     state, (ids,) = steps.parted(data)
     kind = jnp.bfloat16 if dtype == "bf16" else jnp.float32
-    w, shape = {name: jnp.asarray(value, kind) for name, value in state.items()}, (len(ids), PLACES, size["heads"], size["width"] // size["heads"])
+    w, shape = steps.for_jax(state, kind), (len(ids), PLACES, size["heads"], size["width"] // size["heads"])
     memories = [(jnp.zeros(shape, kind), jnp.zeros(shape, kind)) for _ in range(size["depth"])]
 
     @functools.partial(jax.jit, donate_argnums=2)
@@ -167,7 +167,7 @@ def jax_encoder(data):
     import numpy as np
 
     state, inputs = steps.parted(data)
-    w, inputs, outputs = {name: jnp.asarray(value) for name, value in state.items()}, [*map(jnp.asarray, inputs)], None
+    w, inputs, outputs = steps.for_jax(state), [*map(jnp.asarray, inputs)], None
     call = jax.jit(lambda w, ids: blocks.jax_gpt(w, ids, is_causal=False)[0])
 
     def run():

@@ -134,12 +134,10 @@ def jax_rows(data):
     """By the rows that were read."""
     import jax
     import jax.numpy as jnp
-    import numpy as np
 
     state, inputs = steps.parted(data)
-    (x, ids, y), loss = map(jnp.asarray, inputs), None
-    tables = [jnp.array(state.pop(f"tables.{i}.weight")) for i in range(TABLES)]
-    weights = {name: jnp.array(value) for name, value in state.items()}
+    (x, ids, y), loss, weights = map(jnp.asarray, inputs), None, steps.for_jax(state)
+    tables = [weights.pop(f"tables.{i}.weight") for i in range(TABLES)]
 
     @functools.partial(jax.jit, donate_argnums=(0, 1))
     def run(weights, tables, x, ids, y):
@@ -155,8 +153,7 @@ def jax_rows(data):
         loss = float(total)
 
     def results():
-        named = weights | {f"tables.{i}.weight": table for i, table in enumerate(tables)}
-        return {"loss": loss, **{f"weights.{name}": np.asarray(value) for name, value in named.items()}}
+        return {"loss": loss, **steps.from_jax(weights | {f"tables.{i}.weight": table for i, table in enumerate(tables)})}
 
     return go_on, results
 

@@ -75,16 +75,33 @@ def has_statistics(state):
     return any(name.endswith("running_mean") for name in state)
 
 
+def is_linear(name, value):
+    return value.ndim == 2 and "weight" in name and not name.startswith(("tokens", "tables"))
+
+
+def for_jax(state, dtype=None):
+    """JAX's arrays. The matrices of linear layers are [inputs, outputs], since it transposes others in each call."""
+    import jax.numpy as jnp
+
+    return {name: jnp.array(value.T if is_linear(name, value) else value, dtype) for name, value in state.items()}
+
+
+def from_jax(weights):
+    """The state again, as results."""
+    import numpy as np
+
+    return {f"weights.{name}": np.asarray(value.T if is_linear(name, value) else value) for name, value in weights.items()}
+
+
 def jax_step(loss_of, lr, momentum, data):
     """loss_of(weights, statistics, *inputs) returns (loss, next statistics); both are dicts by name."""
     import jax
     import jax.numpy as jnp
-    import numpy as np
 
     state, inputs = parted(data)
-    inputs = [*map(jnp.asarray, inputs)]
-    statistics = {name: jnp.asarray(value) for name, value in state.items() if ".running_" in f".{name}"}
-    weights = {name: jnp.asarray(value) for name, value in state.items() if name not in statistics}
+    inputs, state = [*map(jnp.asarray, inputs)], for_jax(state)
+    statistics = {name: value for name, value in state.items() if ".running_" in f".{name}"}
+    weights = {name: value for name, value in state.items() if name not in statistics}
     moments, loss = jax.tree.map(jnp.zeros_like, weights) if momentum else {}, None
 
     @functools.partial(jax.jit, donate_argnums=(0, 1, 2))
@@ -100,7 +117,7 @@ def jax_step(loss_of, lr, momentum, data):
         jax.block_until_ready(weights)
         loss = float(total)
 
-    return go_on, lambda: {"loss": loss, **{f"weights.{name}": np.asarray(value) for name, value in (weights | statistics).items()}}
+    return go_on, lambda: {"loss": loss, **from_jax(weights | statistics)}
 
 
 def training(torch_model, torch_loss, plait_model, plait_loss, jax_loss, lr=0.01, momentum=0.9):

@@ -270,7 +270,8 @@ def jax_vit(dtype, data):
 
     state, (x,) = steps.parted(data)
     kind = jnp.bfloat16 if dtype == "bf16" else jnp.float32
-    w, x = {name: jnp.asarray(value, kind) for name, value in state.items()}, jnp.asarray(x, kind)
+    state["patches.weight"] = state["patches.weight"].reshape(768, 768)
+    w, x = steps.for_jax(state, kind), jnp.asarray(x, kind)
     call, y = jax.jit(blocks.jax_vit), None
 
     def run():
