@@ -8,8 +8,8 @@ import functools
 
 @functools.cache
 def torch_block():
-    """PyTorch's class of blocks. Attention has memory, a pair of keys and values of all positions, in which those of the places of x are replaced; it is read up to `end`, or
-    wholly and with a mask, so that shapes stay the same."""
+    """PyTorch's class of blocks. Attention has memory, a pair of keys and values of all positions, in which those of the places of x are replaced; it
+    is read up to `end`, or wholly and with a mask, so that shapes stay the same."""
     import torch
     from torch import nn
     from torch.nn import functional

@@ -2,9 +2,9 @@
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/derivatives.py hvp hvp-bf16 per-sample-bf16 --rounds 1
 
-The MLP of (784, 128, 128, 10) has tanh, and the batch is 32. `hvp` multiplies the Hessian of its loss by a vector, forward over reverse. In bf16 weights
-are f32, and products bf16. `per-sample-bf16` is `per_sample_grad` of compare.py (which has it in f32): gradients of 256 samples, of an MLP of (256, 256,
-10). A training step of an MLP is `mlp_train` of compare.py, in both. THREADS=1 in the environment selects one thread.
+The MLP of (784, 128, 128, 10) has tanh, and the batch is 32. `hvp` multiplies the Hessian of its loss by a vector, forward over reverse. In bf16
+weights are f32, and products bf16. `per-sample-bf16` is `per_sample_grad` of compare.py (which has it in f32): gradients of 256 samples, of an MLP of
+(256, 256, 10). A training step of an MLP is `mlp_train` of compare.py, in both. THREADS=1 in the environment selects one thread.
 """
 
 import functools

@@ -2,12 +2,13 @@
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/generation.py gpt6-1 gpt12-8-bf16 encoder --rounds 1
 
-gpt6 has six layers of 384, gpt12 twelve of 768; then comes the batch. A step decodes 128 tokens, one at a time, after a prompt of 128 whose keys and values are there. The tokens are given, so that
-rounding does not lead to other texts. Memory for keys and values has 256 places, and each call overwrites it: Plait's and JAX's jitted step is donated the cache; eager PyTorch attends to the filled
-places only, the compiled one to all of them with a mask. In bf16 weights and caches are, too.
+gpt6 has six layers of 384, gpt12 twelve of 768; then comes the batch. A step decodes 128 tokens, one at a time, after a prompt of 128 whose keys and
+values are there. The tokens are given, so that rounding does not lead to other texts. Memory for keys and values has 256 places, and each call
+overwrites it: Plait's and JAX's jitted step is donated the cache; eager PyTorch attends to the filled places only, the compiled one to all of them
+with a mask. In bf16 weights and caches are, too.
 
-`encoder` has six layers of 384 that are not causal. A step is a pass over 16 batches of 8 sequences, each of another length from 20 to 300; the first pass is the column `first`. PyTorch
-compiles it for all lengths together, JAX for each. THREADS=1 in the environment selects one thread.
+`encoder` has six layers of 384 that are not causal. A step is a pass over 16 batches of 8 sequences, each of another length from 20 to 300; the first
+pass is the column `first`. PyTorch compiles it for all lengths together, JAX for each. THREADS=1 in the environment selects one thread.
 """
 
 import functools
@@ -184,11 +185,13 @@ def encoder():
         ids = {f"ids{length}": torch.randint(256, (8, length)).numpy() for length in LENGTHS}
         return steps.state_of(blocks.torch_gpt(300, is_causal=False)) | ids
 
-    functions = {"plait": plait_encoder, "torch": functools.partial(torch_encoder, False), "torch-compile": functools.partial(torch_encoder, True), "jax": jax_encoder}
+    functions = {"plait": plait_encoder, "torch": functools.partial(torch_encoder, False), "torch-compile": functools.partial(torch_encoder, True),
+                 "jax": jax_encoder}
     return sides.Case(data, functions, apart=1e-4)
 
 
-CASES = {f"{name}-{batch}{'-bf16' if dtype == 'bf16' else ''}": decoding(name, batch, dtype) for name in SIZES for batch in (1, 8) for dtype in ("fp32", "bf16")}
+CASES = {f"{name}-{batch}{'-bf16' if dtype == 'bf16' else ''}": decoding(name, batch, dtype)
+         for name in SIZES for batch in (1, 8) for dtype in ("fp32", "bf16")}
 CASES["encoder"] = encoder()
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""A training step of DLRM (Naumov et al., 2019), beside PyTorch's and JAX's: eight tables of 100,000 x 64, whose gradients have few rows that are not 0.
+"""A training step of DLRM (Naumov et al., 2019), beside PyTorch's and JAX's: eight tables of 100,000 x 64, with sparse gradients.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/recommender.py --rounds 1
 
-A sample has 13 numbers, and a bag of 26 ids for each table; the batch is 128. MLPs of (13, 512, 256, 64) and (100, 512, 256, 1) are before and after the products of all pairs of vectors. The optimizer
-is SGD without momentum. PyTorch has EmbeddingBag(sparse=True). In `dlrm` Plait has EmbeddingBag and SGD as they are, and JAX differentiates by the tables; in `dlrm-rows` both differentiate by the rows
-that were read, and add to these rows of the tables, which are donated. THREADS=1 in the environment selects one thread.
+A sample has 13 numbers, and a bag of 26 ids for each table; the batch is 128. MLPs of (13, 512, 256, 64) and (100, 512, 256, 1) are before and after
+the products of all pairs of vectors. The optimizer is SGD without momentum. PyTorch has EmbeddingBag(sparse=True). In `dlrm` Plait has EmbeddingBag
+and SGD as they are, and JAX differentiates by the tables; in `dlrm-rows` both differentiate by the rows that were read, and add to these rows of the
+tables, which are donated. THREADS=1 in the environment selects one thread.
 """
 
 import functools
@@ -161,8 +162,10 @@ def jax_rows(data):
 def data():
     import torch
 
-    ids = torch.randint(ROWS, (TABLES, BATCH, BAG))
-    return steps.state_of(torch_dlrm()) | {"x": torch.randn(BATCH, 13).numpy(), "ids": ids.numpy(), "y": torch.randint(2, (BATCH,)).float().numpy()}
+    ids, state = torch.randint(ROWS, (TABLES, BATCH, BAG)), steps.state_of(torch_dlrm())
+    for i in range(TABLES):
+        state[f"weights.tables.{i}.weight"] *= 0.1  # so that sums of 26 are of the size of the other vectors
+    return state | {"x": torch.randn(BATCH, 13).numpy(), "ids": ids.numpy(), "y": torch.randint(2, (BATCH,)).float().numpy()}
 
 
 WITH_LAYERS = steps.training(torch_dlrm, torch_loss, plait_dlrm, plait_loss, jax_dense_loss, RATE, 0.0)

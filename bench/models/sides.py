@@ -2,7 +2,8 @@
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/solvers.py adaptive --rounds 1
 
-The files of cases have CASES, and end with `main(__doc__, __file__, CASES)`. Weights and inputs are drawn once, by PyTorch, and saved; a process imports its own library only.
+The files of cases have CASES, and end with `main(__doc__, __file__, CASES)`. Weights and inputs are drawn once, by PyTorch, and saved; a process
+imports its own library only.
 """
 
 import argparse
@@ -25,8 +26,9 @@ ALLOWED = {"fp32": 1e-3, "bf16": 1e-1}
 
 @dataclasses.dataclass
 class Case:
-    """data() draws weights and inputs, as arrays by name; those whose names begin with "weights." are a state. A side of `sides` is a function of them, and returns (run, results):
-    run() computes a step, and waits for it; results() are arrays by name after the first step. `absent` says why a side is missing, `apart` how far results may be from PyTorch's."""
+    """data() draws weights and inputs, as arrays by name; those whose names begin with "weights." are a state. A side of `sides` is a function of
+    them, and returns (run, results): run() computes a step, and waits for it; results() are arrays by name after the first step. `absent` says why a
+    side is missing, `apart` how far results may be from PyTorch's."""
 
     data: typing.Callable
     sides: dict
@@ -35,7 +37,8 @@ class Case:
 
 
 def measured(run, repeat, seconds=60):
-    """Times the first call, a call that does not count, and `repeat` calls: after `seconds` it stops as soon as there are three. With the peak memory of the process, in MB."""
+    """Times the first call, a call that does not count, and `repeat` calls: after `seconds` it stops as soon as there are three. With the peak memory
+    of the process, in MB."""
     times, begin = [], time.perf_counter()
     while len(times) < repeat + 2 and (len(times) < min(repeat, 3) + 2 or time.perf_counter() - begin < seconds):
         start = time.perf_counter()
@@ -116,12 +119,16 @@ def environment():
 
 
 def distance(found, wanted, before=None):
-    """How far a result is from PyTorch's, relative to it; that of a weight is relative to its way, beyond the rounding of the weight."""
+    """How far a result is from PyTorch's, relative to it; that of a weight is relative to the way of its elements that moved, beyond the rounding of
+    these."""
     import numpy as np
 
     found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
     if found.shape != wanted.shape:
         return float("inf")
+    if before is not None:
+        moved = (wanted != before) | (found != before)
+        found, wanted, before = found[moved], wanted[moved], np.asarray(before, np.float64)[moved]
     apart = float(np.linalg.norm(found - wanted))
     if before is None:
         apart /= max(float(np.linalg.norm(wanted)), 1e-30)

@@ -3,7 +3,7 @@
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/solvers.py ode adaptive gru --rounds 1
 
 `ode`: the gradient of a neural differential equation by its weights, through 200 steps of the classical Runge-Kutta method in a scan; the state is
-32 x 16, the network an MLP of 64. `adaptive`: 16 oscillators of van der Pol, forward, in a `while_loop` of about 300 rounds: a step is halved if its
+32 x 16, the network an MLP of 64. `adaptive`: 16 oscillators of van der Pol, forward, in a `while_loop` of about 250 rounds: a step is halved if its
 error is too large, else accepted and enlarged. `gru`: a step of SGD on a GRU of 384, by scan over 512 steps of 16 samples; PyTorch's is nn.GRU.
 
 PyTorch's loops are Python's; compiled are a Runge-Kutta step and a round, since unrolled loops take minutes to compile. THREADS=1 in the environment
@@ -106,7 +106,8 @@ def ode():
 
         return steps.state_of(nn.ModuleList([nn.Linear(16, 64), nn.Linear(64, 16)])) | {"x": torch.randn(32, 16).numpy()}
 
-    return sides.Case(data, {"plait": plait_ode, "torch": functools.partial(torch_ode, False), "torch-compile": functools.partial(torch_ode, True), "jax": jax_ode})
+    return sides.Case(data, {"plait": plait_ode, "torch": functools.partial(torch_ode, False), "torch-compile": functools.partial(torch_ode, True),
+                             "jax": jax_ode})
 
 
 # ---- An adaptive solver.
@@ -200,7 +201,8 @@ def adaptive():
     def data():
         import torch
 
-        return {"x": torch.randn(16).numpy(), "v": torch.randn(16).numpy(), "damping": torch.linspace(0.5, 2.0, 16).numpy(), "h": torch.tensor(0.1).numpy()}
+        drawn = {"x": torch.randn(16), "v": torch.randn(16), "damping": torch.linspace(0.5, 2.0, 16), "h": torch.tensor(0.1)}
+        return {name: value.numpy() for name, value in drawn.items()}
 
     return sides.Case(data, {"plait": plait_adaptive, "torch": functools.partial(torch_adaptive, False),
                              "torch-compile": functools.partial(torch_adaptive, True), "jax": jax_adaptive})

@@ -1,4 +1,5 @@
-"""A training step of each library, for a model with PyTorch's names of tensors: the gradient of a loss, then SGD with momentum. Running statistics are compared like weights.
+"""A training step of each library, for a model with PyTorch's names of tensors: the gradient of a loss, then SGD with momentum. Running statistics
+are compared like weights.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/vision.py unet --rounds 1
 """

@@ -1,9 +1,12 @@
-"""Models of images, beside PyTorch's and JAX's: training steps of ResNet-18, ResNet-50 (SGD with momentum, BatchNorm in training mode) and a small U-Net, and ViT-base's logits.
+"""Models of images, beside PyTorch's and JAX's: training steps of ResNet-18, ResNet-50 (SGD with momentum, BatchNorm in training mode) and a small
+U-Net, and ViT-base's logits.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/vision.py resnet18-224 unet vit-1-bf16 --rounds 1
 
-The U-Net has three levels of 32, 64 and 128 channels, with two convolutions, GroupNorm and SiLU at each, and goes up by transposed convolutions: 8 images of 64 x 64. In bf16 ViT's weights
-are bf16, too. The ResNets' limit is wide, since BatchNorm of few samples amplifies rounding: compiled PyTorch is as far from eager PyTorch as JAX and Plait are. A row has the median of a step, its ratio to the fastest peer's, the first call, and the peak memory of the process. THREADS=1 in the environment selects one thread.
+The U-Net has three levels of 32, 64 and 128 channels, with two convolutions, GroupNorm and SiLU at each, and goes up by transposed convolutions: 8
+images of 64 x 64. In bf16 ViT's weights are bf16, too. The ResNets' limit is wide, since BatchNorm of few samples amplifies rounding: compiled
+PyTorch is as far from eager PyTorch as JAX and Plait are. A row has the median of a step, its ratio to the fastest peer's, the first call, and the
+peak memory of the process. THREADS=1 in the environment selects one thread.
 """
 
 import functools
@@ -222,7 +225,7 @@ def unet():
 
         return steps.state_of(torch_unet()) | {name: torch.randn(8, 3, 64, 64).numpy() for name in ("x", "y")}
 
-    return sides.Case(data, steps.training(torch_unet, mean_square, plait_unet, mean_square, jax_unet), apart=1e-2)
+    return sides.Case(data, steps.training(torch_unet, mean_square, plait_unet, mean_square, jax_unet, 0.1), apart=1e-2)
 
 
 # ---- ViT's logits.
