@@ -7,18 +7,15 @@ A row has the median of a step, its ratio to the fastest peer's, and the peak me
 `ensemble` the ratio to a single model. THREADS=1 in the environment selects one thread.
 """
 
-import argparse
 import json
+import math
 import os
-import pathlib
-import resource
-import statistics
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parents[1] / "examples"))
-SIDES = ("plait", "torch", "torch-compile", "jax")
+import blocks
+import sides
+
 GOALS = {"adamw": 1.2, "lstm": 1.5, "lstm-bf16": 1.5, "resnet": 1.2, "ensemble": 3.0,
          "gpt-1024": 0.67, "gpt-4096": 0.67, "gpt-1024-bf16": 0.5, "gpt-4096-bf16": 0.5}
 MEMBERS = 16
@@ -47,7 +44,7 @@ def torch_models(case):
     if case.startswith("gpt"):
         length = length_of(case)
         ids = torch.randint(256, (max(1, 2048 // length), length + 1))
-        return torch_gpt(length), ids[:, :-1], ids[:, 1:].reshape(-1)
+        return blocks.torch_gpt(length), ids[:, :-1], ids[:, 1:].reshape(-1)
     if case == "resnet":
         return torch_resnet(), torch.randn(32, 3, 64, 64), torch.randint(1000, (32,))
     return nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(32, 784), torch.randint(10, (32,))
@@ -55,56 +52,6 @@ def torch_models(case):
 
 def length_of(case):
     return int(case.split("-")[1])
-
-
-def torch_gpt(length, width=384, heads=6):
-    """Six layers, as models.GPT, with the same names of tensors."""
-    import torch
-    from torch import nn
-    from torch.nn import functional
-
-    class Attention(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-
-        def forward(self, x):
-            batch, count, _ = x.shape
-            q, k, v = self.qkv(x).reshape(batch, count, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
-            attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            return self.out(attended.transpose(1, 2).reshape(batch, count, width))
-
-    class Mlp(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x):
-            return self.down(functional.gelu(self.up(x)))
-
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.norm1, self.norm2, self.attention, self.mlp = nn.LayerNorm(width), nn.LayerNorm(width), Attention(), Mlp()
-
-        def forward(self, x):
-            x = x + self.attention(self.norm1(x))
-            return x + self.mlp(self.norm2(x))
-
-    class GPT(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.tokens, self.positions = nn.Embedding(256, width), nn.Parameter(torch.randn(length, width) * 0.02)
-            self.blocks = nn.ModuleList([Block() for _ in range(6)])
-            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 256)
-
-        def forward(self, ids):
-            x = self.tokens(ids) + self.positions
-            for block in self.blocks:
-                x = block(x)
-            return self.head(self.norm(x)).reshape(-1, 256)
-
-    return GPT()
 
 
 def torch_resnet():
@@ -169,7 +116,7 @@ def torch_step(case, compiles):
 
     def loss_of(model, x, y):
         with torch.autocast("cpu", torch.bfloat16, enabled=case.endswith("bf16")):
-            return functional.cross_entropy(model(x), y)
+            return functional.cross_entropy(model(x).flatten(0, -2), y)
 
     losses = [wrap(lambda x, y, model=each: loss_of(model, x, y)) for each in models]
 
@@ -300,15 +247,7 @@ def time_one(case, side, repeat):
     """Prints the times of a case on one side, as JSON."""
     os.environ["PLAIT_THREADS"] = os.environ["THREADS"]
     found = steps_of(case, side)
-    if found is None:
-        return print(json.dumps({"why": "has no such layers"}))
-    run, times = found[0], []
-    for _ in range(repeat + 2):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({"first_s": times[0], "median_s": statistics.median(times[2:]), "peak_mb": peak}))
+    print(json.dumps({"why": "has no such layers"} if found is None else sides.measured(found[0], repeat)))
 
 
 def compare_steps(case):
@@ -342,52 +281,29 @@ def copy_speed():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", help=f"of {', '.join(GOALS)} (all)")
-    parser.add_argument("--rounds", type=int, default=3, help="processes of each side (3)")
-    parser.add_argument("--repeat", type=int, default=7, help="steps that each times (7)")
-    parser.add_argument("--sides", nargs="*", default=SIDES, choices=SIDES, help="all")
-    parser.add_argument("--json", type=pathlib.Path, help="a file for the figures")
-    parser.add_argument("--only", nargs=2, metavar=("CASE", "SIDE"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    os.environ.setdefault("THREADS", str(len(os.sched_getaffinity(0))))
+    options = sides.parsed(sides.parser_of(__doc__, GOALS), GOALS)
     if options.only:
         case, side = options.only
         return {"steps": compare_steps, "copy": lambda _: copy_speed()}.get(side, lambda case: time_one(case, side, options.repeat))(case)
-    from compare import Failed, line_of
+    from compare import line_of
 
     def told(case, side):
-        return line_of([sys.executable, __file__, "--only", case, side, "--repeat", str(options.repeat)], os.environ | {"JAX_PLATFORMS": "cpu"}, 600)
+        return line_of([sys.executable, __file__, "--repeat", str(options.repeat), "--only", case, side], os.environ | {"JAX_PLATFORMS": "cpu"}, 600)
 
     rows = {}
     for case in options.cases or GOALS:
         print(f"{case}: the weights after a step are apart by {told(case, 'steps')['apart']:.1e} of their way from PyTorch's", flush=True)
-        sides, times, peaks, why = [*options.sides, *(["single"] if case == "ensemble" else [])], {}, {}, {}
-        for number in range(options.rounds):
-            for side in sides if number % 2 == 0 else sides[::-1]:
-                if side in why:
-                    continue
-                try:
-                    line = told(case, side)
-                    if "why" in line:
-                        why[side] = line["why"]
-                    else:
-                        times.setdefault(side, []).append(line["median_s"])
-                        peaks[side] = line["peak_mb"]
-                except Failed as failed:
-                    why[side] = str(failed)
-        medians = {side: statistics.median(each) for side, each in times.items()}
-        others = [each for side, each in medians.items() if side not in ("plait", "single")]
-        for side in sides:
-            ratio = f"{medians[side] / min(others):5.2f}" if side in medians and others else ""
-            text = why.get(side) or f"{1e3 * medians[side]:8.2f} ms  {ratio:5}  {peaks[side]:6} MB"
-            print(f"  {side:15} {text}", flush=True)
-        row = {"medians": medians, "peaks": peaks, "ratio": medians["plait"] / min(others) if others else None, "goal": GOALS[case]}
-        if case == "ensemble" and "single" in medians:
+        chosen = [*options.sides, *(["single"] if case == "ensemble" else [])]
+        figures = sides.alternated(chosen, options.rounds, lambda side, case=case: told(case, side))
+        row = {"medians": {side: each["median_s"] for side, each in figures.items() if "median_s" in each},
+               "peaks": {side: each["peak_mb"] for side, each in figures.items() if "peak_mb" in each},
+               "ratio": sides.show(figures, sides.SIDES[1:]), "goal": GOALS[case]}
+        medians = row["medians"]
+        if case == "ensemble" and medians.keys() >= {"plait", "single"}:
             row["of_single"] = medians["plait"] / medians["single"]
             print(f"  {MEMBERS} members take {row['of_single']:.2f} times as long as one")
-        if case == "adamw":
-            numbers = sum(__import__("math").prod(shape) for shape in vit_shapes())
+        if case == "adamw" and "plait" in medians:
+            numbers = sum(math.prod(shape) for shape in vit_shapes())
             row["of_memory"] = 7 * 4 * numbers / medians["plait"] / told(case, "copy")["bytes_a_second"]  # reads four arrays, writes three
             print(f"  reads and writes at {row['of_memory']:.2f} of the speed of a copy")
         rows[case] = row
