@@ -1,6 +1,7 @@
 """Low-rank adapters of Linear layers."""
 
 from plait import _core, errors
+from plait.inside.help.unused import expect_model_used
 from plait.inside.layers.checks import probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
@@ -91,6 +92,7 @@ def lora(model, pattern="*", rank=8, alpha=None, dropout=0.0, *, key=None):
     for path, trained in trained_among(bases, leaves, structure, of_structure(structure)):
         raise errors.ValueError.with_hint(f"nn.lora: {path} has a tensor that is trained at {trained}, too",
                                           f"freeze it first: plait.nn.freeze(model, {trained!r})")
+    expect_model_used("nn.lora")
     return adapted
 
 
@@ -101,4 +103,6 @@ def merge_lora(model):
     >>> [type(layer).__name__ for layer in plait.nn.merge_lora(model)]
     ['Linear', 'Linear']
     """
-    return replaced("nn.merge_lora", model, (LoRALinear,), lambda layer, _: layer.merged())
+    merged = replaced("nn.merge_lora", model, (LoRALinear,), lambda layer, _: layer.merged())
+    expect_model_used("nn.merge_lora")
+    return merged

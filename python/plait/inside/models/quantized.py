@@ -2,6 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.unused import expect_model_used
 from plait.inside.layers.checks import whole
 from plait.inside.layers.embedding import Embedding
 from plait.inside.layers.linear import Linear
@@ -152,4 +153,6 @@ def quantize(model, bits=8, group_size=None, pattern="*"):
         except errors.ValueError as error:
             raise errors.ValueError(f"nn.quantize: {path or 'the model'}: {error.message}") from None
 
-    return replaced("nn.quantize", model, (Linear, Embedding), make, pattern)
+    quantized = replaced("nn.quantize", model, (Linear, Embedding), make, pattern)
+    expect_model_used("nn.quantize")
+    return quantized

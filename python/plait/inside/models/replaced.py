@@ -3,7 +3,6 @@
 import functools
 
 from plait import _core
-from plait.inside.help.unused import expect_model_used
 from plait.inside.trees.module import Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen
 
@@ -20,7 +19,6 @@ def replaced(what, model, kinds, make, pattern="*", closed=()):
         made = make(layer, path)
         return made if layer.training else made.eval()
 
-    expect_model_used(what, depth=3)
     return _replaced(copy_of(model), kinds, closed, replacement, "")
 
 
