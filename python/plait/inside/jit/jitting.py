@@ -5,6 +5,7 @@ import copy
 import dataclasses
 import functools
 import inspect
+import itertools
 import warnings
 
 from plait import _core, errors
@@ -244,14 +245,25 @@ class Jitted:
 
     def _donated(self, call):
         """Indices of the donated leaves."""
-        wanted = []
+        wanted, places = [], self._places_of_names(call)
         for each in self._donate:
-            if each not in (call.named if isinstance(each, str) else range(len(call.given))):
-                raise errors.ValueError(f"{self._name}: argument {each} cannot be donated: there are "
-                                        f"{len(call.given)} positional arguments, and {sorted(call.named)}")
-            wanted.append(f"named.{each}" if isinstance(each, str) else f"arg{each}")
+            place = places.get(each, each) if each not in call.named else each
+            if place not in (call.named if isinstance(place, str) else range(len(call.given))):
+                raise errors.ValueError(f"{self._name}: argument {each!r} cannot be donated: the call has {len(call.given)} positional "
+                                        f"argument{'s' if len(call.given) != 1 else ''}"
+                                        + "".join(f", {name}" for name in sorted(call.named)))
+            wanted.append(f"named.{place}" if isinstance(place, str) else f"arg{place}")
         return [i for i, path in enumerate(call.paths())
                 if any(path == each or path.startswith(each + ".") for each in wanted)]
+
+    def _places_of_names(self, call):
+        """The numbers of the positional arguments of a call, by their names in the function."""
+        try:
+            parameters = list(inspect.signature(self._called).parameters.values())[len(call.first):]
+        except (ValueError, TypeError):  # a function without a signature
+            return {}
+        names = itertools.takewhile(lambda each: each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD), parameters)
+        return {each.name: i for i, each in enumerate(names) if i < len(call.given)}
 
     def __get__(self, owner, kind=None):
         return self if owner is None else _JittedMethod(self, owner)
