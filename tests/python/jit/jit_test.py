@@ -351,7 +351,7 @@ class Jit(unittest.TestCase):
         same(self, kept, [1, 2])
         with self.assertRaisesRegex(ValueError, "argument 2 cannot be donated"):
             pl.jit(lambda x: x, donate=2)(x)
-        with self.assertRaisesRegex(ValueError, "argument 'z' cannot be donated: the call has 1 positional arguments, y$|, y\n|, y,"):
+        with self.assertRaisesRegex(ValueError, "argument 'z' cannot be donated: the call has 1 positional argument, y"):
             pl.jit(lambda x, y: x + y, donate="z")(x, y=x)
         gone = array(3.0, 4.0) + 0
         same(self, named(x, gone), [4, 6])  # by its name, although it is given by its place
