@@ -283,9 +283,10 @@ class Recordings(unittest.TestCase):
             for transform in (lambda f: f, pl.vmap, pl.jit, lambda f: pl.jit(pl.remat(f)), lambda f: pl.jit(pl.vmap(f)), pl.vmap,
                               lambda f: pl.jit(lambda x: pl.scan(lambda c, y: (c, f(y)), 0.0, x)[1] * 0.5 + f(x) * 0.5)):
                 with self.subTest(size=size):
-                    for _ in range(3):
+                    for _ in range(7):
                         np.testing.assert_array_equal(transform(f)(pl.ones((4, 3))), np.ones((4, 3)) + [0, 2, 4])
-                    table(3).tolist()
+                        self.assertEqual(table(3).tolist(), [0, 2, 4])
+                        table.cache_clear()  # so that each recording makes it
 
     def test_cycles(self):
         """They keep tensors alive for a while, and are found fruitlessly, but not at each call; lists may hold themselves."""

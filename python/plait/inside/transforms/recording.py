@@ -90,14 +90,15 @@ class Recording:
         if not _is_due(code):
             return
         reach = reach_of(self._functions, self._arguments)
-        for function in reach.memoised:
-            if any(self._traces.had(tensor) for tensor in _results_of_memoised(function)):
-                function.cache_clear()
+        memoised = [each for each in reach.memoised if any(map(self._traces.had, _results_of_memoised(each)))]
+        for function in memoised:
+            function.cache_clear()
         place = next(self._places_of_lost(reach), None)
-        if place is None:
+        if place is None and not memoised:
             _fruitless.setdefault(code, 1)
         else:
             _fruitless.pop(code, None)
+        if place is not None:
             raise Lost(f"{self._what}: the function puts a tensor into {place}, which it did not receive: the tensor is invalid after the "
                        "recording\n  hint: make it part of the function's result", place)
 
