@@ -23,11 +23,32 @@ def _is_due(code):
 
 
 def _results_of_memoised(function):
-    """The tensors among the results that functools.lru_cache keeps: in a dict, or in links that a dict has."""
-    for entries in gc.get_referents(function):
-        for kept in entries.values() if isinstance(entries, dict) else ():
-            for value in (kept, *(gc.get_referents(kept) if type(kept).__name__ == "_lru_list_elem" else ())):
-                yield from (tensor for _, tensor in tensors_below(value))
+    """The tensors among the results that functools.lru_cache keeps: in a dict, or, if their number is limited, by themselves."""
+    for kept in gc.get_referents(function):
+        for value in kept.values() if isinstance(kept, dict) else (kept,):
+            yield from (tensor for _, tensor in tensors_below(value))
+
+
+def _forgotten(functions, traces):
+    """True if memoised functions kept tensors of traces that have ended: they forget all results."""
+    found = [each for each in functions if any(map(traces.had, _results_of_memoised(each)))]
+    for function in found:
+        function.cache_clear()
+    return bool(found)
+
+
+class Forgetting:
+    """While a jitted function is recorded. Afterwards the memoised functions that memoised() lists have no tensors of the recording."""
+
+    def __init__(self, memoised):
+        self._memoised, self._traces = memoised, _core._EndedTraces()
+
+    def __enter__(self):
+        self._traces.begin()
+
+    def __exit__(self, *_):
+        if self._traces.end():
+            _forgotten(self._memoised(), self._traces)
 
 
 _HINTS = {
@@ -90,11 +111,9 @@ class Recording:
         if not _is_due(code):
             return
         reach = reach_of(self._functions, self._arguments)
-        memoised = [each for each in reach.memoised if any(map(self._traces.had, _results_of_memoised(each)))]
-        for function in memoised:
-            function.cache_clear()
+        has_forgotten = _forgotten(reach.memoised, self._traces)
         place = next(self._places_of_lost(reach), None)
-        if place is None and not memoised:
+        if place is None and not has_forgotten:
             _fruitless.setdefault(code, 1)
         else:
             _fruitless.pop(code, None)
