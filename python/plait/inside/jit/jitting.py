@@ -17,7 +17,7 @@ from plait.inside.jit.jit_integers import differ_in_integers, sized
 from plait.inside.jit.jit_stats import JitStats, Reasons, differences
 from plait.inside.jit.lending import Lending
 from plait.inside.transforms.applied import Applied, is_tree
-from plait.inside.transforms.recording import Forgetting, Lost
+from plait.inside.transforms.recording import Lost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,8 +144,7 @@ class Jitted:
         donated = self._donated(call) if self._donate else []
         call.expect_inside()
         try:
-            with Forgetting(lambda: call.reach.memoised):
-                result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
+            result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
         except ByHost:
             call.take_back()
             return self._call_of(Call(self, call.first, call.given, call.named))

@@ -37,20 +37,6 @@ def _forgotten(functions, traces):
     return bool(found)
 
 
-class Forgetting:
-    """While a jitted function is recorded. Afterwards the memoised functions that memoised() lists have no tensors of the recording."""
-
-    def __init__(self, memoised):
-        self._memoised, self._traces = memoised, _core._EndedTraces()
-
-    def __enter__(self):
-        self._traces.begin()
-
-    def __exit__(self, *_):
-        if self._traces.end():
-            _forgotten(self._memoised(), self._traces)
-
-
 _HINTS = {
     "remat": "plait.remat(model)(x), or pass the model as an argument of the function: its changes reach it then",
     "scan": "make the model part of the carry, and let the body return it",
