@@ -256,6 +256,7 @@ class Recordings(unittest.TestCase):
                 except pl.TypeError as error:
                     self.assertRegex(str(error), r"puts a tensor into KEPT\.0")
                 else:
+                    self.assertTrue(KEPT)
                     for each in KEPT:
                         each.tolist()
 
