@@ -55,6 +55,8 @@ void expect_sizes(std::string_view function, const Tensor& x, const Tensor& targ
     error.set_hint("targets of floats are probabilities of all classes; classes are integers");
   } else if (is_one_longer(target.shape(), wanted)) {
     error.set_hint("squeeze the last axis of the targets");
+  } else if (x.rank() > 2 && same(target.shape(), Shape(x.shape().dims().first(x.rank() - 1)))) {
+    error.set_hint("the classes are along axis 1; if they are along the last axis, pass axis=-1");
   }
   throw std::move(error).at(Location::of_caller());
 }

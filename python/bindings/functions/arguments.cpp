@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 #include "plait/tensor/tracing/derivation.h"
 
 namespace plait::python {
@@ -144,7 +145,10 @@ size_t choice_from(nb::handle given, std::span<const std::string_view> choices) 
   for (size_t i = 0; i < choices.size(); ++i) {
     if (name == choices[i]) return i;
   }
-  throw ValueError("'{}' is not one of '{}'", name, fmt::join(choices, "', '"));
+  const std::vector<std::string> names(choices.begin(), choices.end());
+  const std::string near = plait::nearest_name(name, names);
+  throw ValueError("'{}' is not one of '{}'", name, fmt::join(choices, "', '"))
+      .hint(near.empty() ? "" : fmt::format("did you mean '{}'?", near));
 }
 
 nb::object shown(const Scalar& value) {

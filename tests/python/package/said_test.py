@@ -48,6 +48,19 @@ class Pairs(unittest.TestCase):
         self.assertEqual(pl.grad(lambda x: np.float64(3.0))(2.0).item(), 0.0)
 
 
+class Neural(unittest.TestCase):
+    def test_names_of_other_libraries(self):
+        for mode, near in (("bilinear", "linear"), ("bicubic", "cubic"), ("nearest-exact", "nearest_exact")):
+            with self.subTest(mode), self.assertRaisesRegex(pl.ValueError, f"did you mean '{near}'"):
+                pl.interpolate(pl.ones((1, 2, 4, 4)), size=(8, 8), mode=mode)
+
+    def test_classes_along_the_last_axis(self):
+        logits, targets = pl.ones((2, 5, 7)), pl.zeros((2, 5), dtype=pl.i64)
+        with self.assertRaisesRegex(pl.ShapeError, "the classes are along axis 1[\\s\\S]*pass axis=-1"):
+            pl.cross_entropy(logits, targets)
+        self.assertAlmostEqual(pl.cross_entropy(logits, targets, axis=-1).item(), float(np.log(7)), 5)
+
+
 class Numbers(unittest.TestCase):
     def test_invalid_numbers(self):
         for given, words in ((2**70, r"1180591620717411303424 has more than 64 bits"), ([1, 2**70], "more than 64 bits"), ("a", "not 'a'"),
