@@ -101,7 +101,7 @@ class Together(unittest.TestCase):
 
     def test_other_threads_run(self):
         x, big = plait.ones(4), plait.ones((2048, 2048))
-        loop = plait.jit(counted(200_000))
+        loop = plait.jit(counted(2_000_000))
         loop(x)
         for run in (lambda: loop(x), lambda: plait.matmul(big, big) @ big):
             steps, seconds = self.progress_during(run)

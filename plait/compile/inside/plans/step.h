@@ -152,6 +152,7 @@ struct NextNodeStep {
 struct JumpStep {
   static constexpr std::string_view kName = "jump";
   uint32_t target = 0;
+  std::optional<uint32_t> loop = {};  // the loop whose next round begins there
 };
 // To `target` unless the operand is true.
 struct BranchStep {

@@ -55,7 +55,8 @@ void StepWriter::move(std::vector<Register> from, std::vector<Register> to, Loca
 }
 
 void StepWriter::end_loop(PlannedFunction::Loop loop, uint32_t leaving) {
-  emit({.kind = JumpStep{.target = loop.begin}});
+  emit({.kind =
+            JumpStep{.target = loop.begin, .loop = static_cast<uint32_t>(planned_.loops.size())}});
   lead(leaving, here());
   loop.end = here();
   emit({.kind = DropStep{}});  // filled in once lifetimes through the loop are known

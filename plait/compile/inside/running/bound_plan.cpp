@@ -8,8 +8,6 @@
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 
 namespace plait::compile {
-namespace {
-
 int64_t number(Dim dim, const SymbolMap<int64_t>& sizes) {
   return dim.is_number() ? dim.number() : dim.evaluate(sizes);
 }
@@ -21,6 +19,14 @@ bool is_known(Dim dim, const SymbolMap<int64_t>& sizes) {
   }
   return known;
 }
+
+ArrayType bound_type(const ir::Type& array, const SymbolMap<int64_t>& sizes) {
+  ArrayType bound{.dtype = array.dtype()};
+  for (const Dim dim : array.shape()) bound.sizes.push_back(number(dim, sizes));
+  return bound;
+}
+
+namespace {
 
 bool are_known(std::span<const ir::Type> types, const SymbolMap<int64_t>& sizes) {
   bool known = true;
@@ -35,16 +41,16 @@ bool are_known(std::span<const Dim> dims, const SymbolMap<int64_t>& sizes) {
 
 // ---- True if all sizes of the step are known.
 
-bool is_known(const KernelStep& step, const SymbolMap<int64_t>& sizes) {
+bool has_known_sizes(const KernelStep& step, const SymbolMap<int64_t>& sizes) {
   return are_known(step.results, sizes) && are_known(step.sizes, sizes) &&
          are_known(step.outer, sizes) && is_known(step.columns, sizes);
 }
-bool is_known(const Operation& operation, const SymbolMap<int64_t>& sizes) {
+bool has_known_sizes(const Operation& operation, const SymbolMap<int64_t>& sizes) {
   bool known = are_known(operation.results, sizes);
   operation.attributes.for_each_dim([&](Dim dim) { known = known && is_known(dim, sizes); });
   return known;
 }
-bool is_known(const BeginScanStep& step, const SymbolMap<int64_t>& sizes) {
+bool has_known_sizes(const BeginScanStep& step, const SymbolMap<int64_t>& sizes) {
   return are_known(step.results, sizes);
 }
 
@@ -143,7 +149,7 @@ std::vector<ArrayType> numbers_of(std::span<const ir::Type> types, std::span<con
 // The sizes of the step if all are known.
 std::optional<BoundStep> bound_if_known(const Step& step, const SymbolMap<int64_t>& sizes) {
   const auto bound = [&](const auto& kind) -> std::optional<BoundStep> {
-    return is_known(kind, sizes) ? std::optional(bound_step(kind, sizes)) : std::nullopt;
+    return has_known_sizes(kind, sizes) ? std::optional(bound_step(kind, sizes)) : std::nullopt;
   };
   if (const auto* kernel = step.as<KernelStep>()) return bound(*kernel);
   if (const auto* begin = step.as<BeginScanStep>()) return bound(*begin);

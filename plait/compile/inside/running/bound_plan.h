@@ -11,6 +11,11 @@
 
 namespace plait::compile {
 
+// True if the sizes of all symbols in it are known.
+bool is_known(Dim dim, const SymbolMap<int64_t>& sizes);
+int64_t number(Dim dim, const SymbolMap<int64_t>& sizes);
+ArrayType bound_type(const ir::Type& array, const SymbolMap<int64_t>& sizes);
+
 // The sizes of a step that computes arrays, as numbers.
 struct BoundStep {
   std::vector<ArrayType> types = {};  // types of the results
@@ -29,6 +34,7 @@ struct BoundFunction {
   std::vector<std::optional<BoundStep>> steps;
   std::vector<int64_t> offsets;  // offsets of each register, in bytes; -1 if it is not in the frame
   int64_t frame_bytes = 0;
+  std::vector<bool> small_loops = {};  // one a loop, set by LoadedPlan (small_loops.h)
 };
 BoundFunction bound_function(const PlannedFunction& function,
                              std::span<const PlannedKernel> kernels,

@@ -8,6 +8,7 @@
 #include "plait/compile/inside/running/array_steps.h"
 #include "plait/compile/inside/running/call_stack.h"
 #include "plait/compile/inside/running/plan_memory.h"
+#include "plait/compile/inside/running/small_loop.h"
 #include "plait/compile/inside/running/value_steps.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/interruption.h"
@@ -153,17 +154,18 @@ class Execution {
 
   // ---- Jumps.
 
-  void go(Frame& frame, const Step&, const JumpStep& kind) { frame.next = kind.target; }
+  void go(Frame& frame, const Step&, const JumpStep& kind) {
+    frame.next = kind.target;
+    if (!kind.loop || !frame.bound()->small_loops[*kind.loop]) return;
+    if (memory_.is_guarded() || options_.observer) return;
+    if (frame.rounds[*kind.loop]++ < options_.first_rounds) return;
+    run_small_loop(loaded_, frame, frame.function().loops[*kind.loop]);
+  }
   void go(Frame& frame, const Step& step, const BranchStep& kind) {
     frame.next = machine_.to_boolean(frame.operand(step, 0)) ? frame.next + 1 : kind.target;
   }
   void go(Frame& frame, const Step& step, const ChooseStep& kind) {
-    const int64_t index = machine_.to_integer(frame.operand(step, 0));
-    if (index < 0 || index >= static_cast<int64_t>(kind.targets.size())) {
-      throw IndexError("switch: index {} is out of range for {} functions", index,
-                       kind.targets.size());
-    }
-    frame.next = kind.targets[static_cast<size_t>(index)];
+    frame.next = chosen_target(kind.targets, machine_.to_integer(frame.operand(step, 0)));
   }
   void go(Frame& frame, const Step& step, const NextSliceStep& kind) {
     frame.next = take_slices(frame, step, kind.loop) ? frame.next + 1 : kind.target;

@@ -1,6 +1,7 @@
 // Executes plans. Frames of calls are on a list, not on the stack of the process.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -25,6 +26,9 @@ class StepObserver {
 
 struct ExecutionOptions {
   size_t max_depth = 4'000'000;
+  // Rounds of a small loop that run step by step, before the arguments of its kernels are made once
+  // for all others (small_loop.h).
+  uint32_t first_rounds = 2;
   // Called if a guard fails; if it returns, a CheckError is thrown.
   std::function<void(const FailedPlanGuard&)> on_guard = {};
   // Observes the operands and results of each step (compare.h).

@@ -8,6 +8,7 @@ namespace plait::compile {
 
 Frame::Frame(std::shared_ptr<const BoundFunction> bound, const ArenaOptions& arena)
     : counters(bound->function->counters),
+      rounds(bound->function->loops.size()),
       memory(*bound, arena),
       bound_(std::move(bound)),
       cells_(function().cells) {}
@@ -35,6 +36,7 @@ void Frame::set_sizes(std::span<const Dim> symbols, std::span<const int64_t> val
 
 void Frame::clear() {
   std::ranges::fill(cells_, ir::Value());
+  std::ranges::fill(rounds, 0);
   next = 0;
 }
 

@@ -58,6 +58,7 @@ class Frame {
 
   uint32_t next = 0;  // the number of the step that runs
   std::vector<int64_t> counters;
+  std::vector<uint32_t> rounds;  // by loop: those that ran step by step
   FrameMemory memory;
   std::shared_ptr<WorkMemory> work = {};  // memory of the entry
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plait/compile/inside/running/small_loops.h"
 #include "plait/tensor/array_machine.h"
 
 namespace plait::compile {
@@ -28,10 +29,10 @@ std::shared_ptr<const BoundFunction> LoadedPlan::bound(uint32_t function,
         [&](const auto& each) { return std::ranges::equal(each->sizes, sizes); });
     if (known != nullptr) return *known;
   }
-  auto made = std::make_shared<const BoundFunction>(
-      bound_function(plan_.functions[function], plan_.kernels, sizes));
+  BoundFunction made = bound_function(plan_.functions[function], plan_.kernels, sizes);
+  made.small_loops = small_loops_of(made);
   const std::lock_guard lock(mutex_);
-  return bound_[function].add(std::move(made));
+  return bound_[function].add(std::make_shared<const BoundFunction>(std::move(made)));
 }
 
 std::unique_ptr<Frame> LoadedPlan::take_frame(

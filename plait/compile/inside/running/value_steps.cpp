@@ -103,6 +103,13 @@ bool take_node(Frame& frame, const Step& step, const NextNodeStep& kind) {
   return true;
 }
 
+uint32_t chosen_target(std::span<const uint32_t> targets, int64_t index) {
+  if (index < 0 || index >= static_cast<int64_t>(targets.size())) {
+    throw IndexError("switch: index {} is out of range for {} functions", index, targets.size());
+  }
+  return targets[static_cast<size_t>(index)];
+}
+
 void run_step(Frame& frame, const Step& step, const MoveStep&) {
   std::vector<Value> values = frame.operands(step);
   for (size_t i = 0; i < values.size(); ++i) frame.value(step.results[i]) = std::move(values[i]);

@@ -1,6 +1,9 @@
 // Steps over numbers, sizes, records and optional values, which compute no arrays.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "plait/compile/inside/running/frame.h"
 
 namespace plait::compile {
@@ -24,6 +27,11 @@ void run_step(Frame& frame, const Step& step, const IsPresentStep& kind);
 void run_step(Frame& frame, const Step& step, const UnwrapStep& kind);
 // Takes the first node of a list; false if the list is empty.
 bool take_node(Frame& frame, const Step& step, const NextNodeStep& kind);
+
+// ---- Branches.
+
+// The step of a `switch_` that the index selects; IndexError if there is none.
+uint32_t chosen_target(std::span<const uint32_t> targets, int64_t index);
 
 // ---- Registers.
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct KernelSizes {
   int64_t columns = 1;
 };
 
+// A call whose arrays stay the same, and which may be run many times.
+class FusedCall {
+ public:
+  virtual ~FusedCall() = default;
+  virtual void run() = 0;
+};
+
 class FusedKernel {
  public:
   virtual ~FusedKernel() = default;
@@ -27,6 +35,10 @@ class FusedKernel {
   // may call this concurrently.
   virtual void run(const KernelSizes& sizes, std::span<const Array> operands,
                    std::span<Array> results) const = 0;
+  // The call with these arguments, to all of which it refers. Elements of the arrays may change
+  // between two runs.
+  virtual std::unique_ptr<FusedCall> bind(const KernelSizes& sizes, std::span<const Array> operands,
+                                          std::span<Array> results) const;
 };
 
 }  // namespace plait::compile

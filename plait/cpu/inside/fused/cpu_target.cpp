@@ -26,6 +26,15 @@ class CpuKernel final : public FusedKernel {
     run_with_product(call, chain_.products[0], operands);
   }
 
+  std::unique_ptr<compile::FusedCall> bind(const compile::KernelSizes& sizes,
+                                           std::span<const Array> operands,
+                                           std::span<Array> results) const override {
+    if (!chain_.trailing.empty() || !chain_.products.empty()) {
+      return FusedKernel::bind(sizes, operands, results);
+    }
+    return bound_nest(NestCall(nest_, sizes, addresses_of(chain_.parameters, operands), results));
+  }
+
  private:
   const FusedNest nest_;
   const RowChain chain_;

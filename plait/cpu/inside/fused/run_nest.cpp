@@ -1,6 +1,7 @@
 #include "plait/cpu/inside/fused/run_nest.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/cpu/inside/fused/accumulation.h"
@@ -28,7 +29,47 @@ void run_rows(const NestCall& call) {
   });
 }
 
+// True if one thread computes all of it, directly in the results.
+bool is_one_range(const NestCall& call) {
+  if (call.rows() * call.columns() == 0 || call.work() > kNestGrain) return false;
+  for (size_t i = 0; i < call.arrays.size(); ++i) {
+    if (call.nest.is_accumulated(i) && call.nest.results[i].dtype != call.arrays[i].dtype()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class BoundNest final : public compile::FusedCall {
+ public:
+  explicit BoundNest(NestCall call) : call_(std::move(call)), is_one_range_(is_one_range(call_)) {
+    if (!is_one_range_) return;
+    const int64_t bytes = call_.nest.code.scratch_for(call_.columns());
+    if (bytes > 0) scratch_ = Buffer::allocate(bytes);
+    arguments_ = {.parameters = call_.operands.data(),
+                  .results = call_.results.data(),
+                  .sizes = call_.sizes.values.data(),
+                  .first_row = 0,
+                  .end_row = call_.rows(),
+                  .first_column = 0,
+                  .end_column = call_.columns(),
+                  .scratch = scratch_ ? scratch_.data() : nullptr};
+  }
+
+  void run() override { is_one_range_ ? call_.nest.code.run(&arguments_) : run_nest(call_); }
+
+ private:
+  const NestCall call_;
+  const bool is_one_range_;
+  Buffer scratch_;
+  NestArguments arguments_ = {};
+};
+
 }  // namespace
+
+std::unique_ptr<compile::FusedCall> bound_nest(NestCall call) {
+  return std::make_unique<BoundNest>(std::move(call));
+}
 
 void run_nest(const NestCall& call) {
   if (call.nest.accumulates()) return run_accumulation(call);
