@@ -1,12 +1,15 @@
 // Invariants of each pass, in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
+#include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/effects/print.h"
+#include "plait/ops/neural/softmax.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/control/control.h"
 
 #include "tests/compile/as_evaluated.h"
 
@@ -208,6 +211,64 @@ TEST(Fusing, NoKernelWaitsForItself) {
   };
   const Tensor x = numbers({4, 4}, 1);
   expect_as_evaluated(trace(f)(x).program, {x}, 1e-5);
+}
+
+// Kernels of the plan, and steps of single operations.
+std::pair<size_t, size_t> kernels_and_operations(const ir::Program& program) {
+  const Compiled compiled(program);
+  size_t kernels = 0, operations = 0;
+  for (const compile::Step& step : CompiledAccess::plan(compiled).functions[0].steps) {
+    kernels += step.is<KernelStep>() ? 1 : 0;
+    operations += step.is<PrimitiveStep>() ? 1 : 0;
+  }
+  return {kernels, operations};
+}
+
+// The kernel of the maximum has what reads it, and `half`, which its first member does not need.
+TEST(Fusing, FewElementsAreOneRow) {
+  const auto f = [](const Tensor& x, const Tensor& h, const Tensor& time) {
+    const Tensor square = x * x, half = h / 2., y = half * square;
+    const Tensor fits = less(max(y), 0.01);
+    return std::vector<Tensor>{where(fits, y, x), where(fits, time + h, time), y / sum(y)};
+  };
+  for (const Shape& shape : {Shape{16}, Shape{3, 4, 5}, Shape{4096}, Shape{1, 7}, Shape{4097}}) {
+    for (const double scale : {1., 1e-3}) {
+      const Tensors arguments{numbers(shape, 1) * scale, numbers({}, 2), numbers({}, 3)};
+      const ir::Program program = trace(f)(arguments[0], arguments[1], arguments[2]).program;
+      const bool is_small = !same(shape[0], Dim(4097));
+      EXPECT_EQ(kernels_and_operations(program).first == 1, is_small) << shape.text();
+      expect_as_evaluated(program, arguments, 1e-5);
+    }
+  }
+}
+
+// A space with rows keeps them: the sum of all is accumulated over them.
+TEST(Fusing, FewElementsMayHaveRows) {
+  const auto f = [](const Tensor& x) {
+    const Tensor y = softmax(x, -1) * 2.;
+    return std::vector<Tensor>{y, sum(y * x), sum(exp(x)) + 1.};
+  };
+  for (const Shape& shape : {Shape{3, 5}, Shape{1, 5}, Shape{5, 1}, Shape{2, 3, 4}}) {
+    const Tensor x = numbers(shape, 1);
+    expect_as_evaluated(trace(f)(x).program, {x}, 1e-5);
+  }
+}
+
+// In a loop an operation of few elements is a kernel.
+TEST(Fusing, OperationsOfLoopsAreKernels) {
+  const auto f = [](const Tensor& x, const Tensor& n) {
+    const auto more = [&](const std::vector<Tensor>& c) { return less(c[1], n); };
+    const auto next = [](const std::vector<Tensor>& c) {
+      return std::vector<Tensor>{exp(c[0]), c[1] + 1};
+    };
+    return while_loop(more, next, std::vector<Tensor>{x, n - n});
+  };
+  const Tensor n(Array::of(int64_t{3}));
+  const auto in_loop = [&](const Shape& shape) {
+    return kernels_and_operations(trace(f)(numbers(shape, 1), n).program);
+  };
+  EXPECT_EQ(in_loop({5}), (std::pair<size_t, size_t>{3, 1}));
+  EXPECT_EQ(in_loop({5000}), (std::pair<size_t, size_t>{2, 2}));
 }
 
 TEST(Fusing, ResultsThatAreLooksAndNumbersAreGiven) {

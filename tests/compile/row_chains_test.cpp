@@ -585,5 +585,26 @@ TEST(RowChains, NumbersThatAreNotFiniteStay) {
   }
 }
 
+// The first derivative has rows that depend on a product, and others that do not; the second one
+// computes the former again.
+TEST(RowChains, SecondDerivatives) {
+  const auto attended = [](const Tensor& a) { return attention(a, a, a, as_they_are); };
+  const auto once = [&](const Tensor& a) { return mean(square(attended(a))); };
+  const auto twice = [&](const Tensor& a) { return mean(square(attended(tanh(attended(a))))); };
+  const auto chosen = [&](const Tensor& a) {
+    return mean(square(where(a > 0., attended(a), a) * a));
+  };
+  const auto check = [](const auto& loss) {
+    const auto of_gradient = [&](const Tensor& a) { return sum(square(grad(loss)(a))); };
+    for (const int64_t length : {200, 300}) {
+      const Tensor a = numbers({length, 4}, 1);
+      expect_as_evaluated(trace(grad(of_gradient))(a).program, {a}, 1e-3);
+    }
+  };
+  check(once);
+  check(twice);
+  check(chosen);
+}
+
 }  // namespace
 }  // namespace plait::compile

@@ -91,21 +91,27 @@ bool has_what_is_reduced(const Nest& nest, std::span<const uint32_t> reduced_alo
   return std::ranges::all_of(reduced_along_columns, has_columns);
 }
 
-}  // namespace
-
-std::optional<RegionNest> nest_of(const Region& region) {
-  const auto space = NestSpace::of(region);
-  if (!space) return std::nullopt;
-  NestValues values(region, *space);
-  auto results = results_of(region, *space, values);
+std::optional<RegionNest> nest_over(const Region& region, const NestSpace& space) {
+  NestValues values(region, space);
+  auto results = results_of(region, space, values);
   if (!results || values.has_failed()) return std::nullopt;
   RegionNest made{.nest = {}, .parameters = {}};
   made.parameters = std::move(values).move_into(made.nest);
   made.nest.results = std::move(results->results);
-  if (!make_loops(*space, made.nest)) return std::nullopt;
+  if (!make_loops(space, made.nest)) return std::nullopt;
   mark_columns(made.nest);
   if (!has_what_is_reduced(made.nest, results->reduced_along_columns)) return std::nullopt;
   return made;
+}
+
+}  // namespace
+
+std::optional<RegionNest> nest_of(const Region& region) {
+  if (const auto space = NestSpace::of(region)) {
+    if (auto nest = nest_over(region, *space)) return nest;
+  }
+  const auto space = NestSpace::one_row(region);
+  return space ? nest_over(region, *space) : std::nullopt;
 }
 
 }  // namespace plait::compile

@@ -10,21 +10,45 @@ namespace {
 using ir::Instruction;
 using Dims = std::vector<Dim>;
 
+// One thread computes a row.
+constexpr int64_t kLongestOnlyRow = 4096;
+
 bool begins_with(const Dims& whole, const Dims& part) {
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin(), kSame);
 }
 
 }  // namespace
 
-std::optional<NestSpace> NestSpace::of(const Region& region) {
-  NestSpace space;
+NestSpace::NestSpace(const Region& region) {
   for (const uint32_t member : region.members) {
     const Instruction instruction = region.roles.function().instruction(member);
-    const Dims dims = without_ones(shape_of(region.roles, instruction));
-    if (dims.size() > space.rank()) space.dims_ = dims;
+    Dims dims = without_ones(shape_of(region.roles, instruction));
+    if (dims.size() > rank()) dims_ = std::move(dims);
   }
+}
+
+std::optional<NestSpace> NestSpace::of(const Region& region) {
+  NestSpace space(region);
   if (!space.take_reductions(region) || !space.has_all(region)) return std::nullopt;
   return space;
+}
+
+std::optional<NestSpace> NestSpace::one_row(const Region& region) {
+  NestSpace space(region);
+  space.is_one_row_ = true;
+  if (!space.is_small() || !space.take_reductions(region)) return std::nullopt;
+  if (!space.reduces_rows() || !space.has_all(region)) return std::nullopt;
+  return space;
+}
+
+bool NestSpace::is_small() const {
+  int64_t elements = 1;
+  for (const Dim dim : dims_) {
+    if (!dim.is_number() || dim.number() > kLongestOnlyRow) return false;
+    elements *= dim.number();
+    if (elements > kLongestOnlyRow) return false;
+  }
+  return elements > 0;
 }
 
 // Finds where rows end and columns begin, and where groups do. False if reductions disagree.
@@ -47,6 +71,10 @@ bool NestSpace::take_reductions(const Region& region) {
 }
 
 bool NestSpace::take_reduction(const Reduced& reduced) {
+  if (is_one_row_) {
+    reduces_rows_ = true;
+    return reduced.first == 0 && reduced.end == rank() && take_rows(0);
+  }
   if (reduced.first == 0 && reduced.end == rank()) {
     reduces_all_ = true;
     return take_groups(0);
@@ -93,7 +121,7 @@ bool NestSpace::is_whole(const Roles& roles, const Instruction& instruction) con
 }
 
 bool NestSpace::is_accumulated(const Roles& roles, const Instruction& instruction) const {
-  if (roles.of(instruction) != Role::reduction) return false;
+  if (is_one_row_ || roles.of(instruction) != Role::reduction) return false;
   const Reduced reduced = *reduced_by(instruction);
   const bool is_over_all = reduced.first == 0 && reduced.end == rank();
   return !is_whole(roles, instruction) || is_over_all || reduced.end != rank();

@@ -22,6 +22,9 @@ class NestSpace {
  public:
   // Returns nothing if the members do not compute over one space.
   static std::optional<NestSpace> of(const Region& region);
+  // A small space as a single row: a reduction of all of it is along the columns, so that members
+  // can read its result. Returns nothing if there is no such reduction.
+  static std::optional<NestSpace> one_row(const Region& region);
 
   size_t rank() const { return dims_.size(); }
   Dim operator[](size_t i) const { return dims_[i]; }
@@ -31,7 +34,6 @@ class NestSpace {
   std::optional<size_t> groups() const { return groups_; }
   bool reduces_rows() const { return reduces_rows_; }  // along the columns, for values of the nest
   bool reduces_all() const { return reduces_all_; }
-
   Affine nowhere() const { return {0, std::vector<Dim>(rank(), Dim(0))}; }
   // The value's dimensions are the leading dimensions of the space.
   PlaceMap own_map(const Shape& shape) const;
@@ -41,6 +43,9 @@ class NestSpace {
   bool is_accumulated(const Roles& roles, const ir::Instruction& instruction) const;
 
  private:
+  explicit NestSpace(const Region& region);
+
+  bool is_small() const;
   bool take_reductions(const Region& region);
   bool take_reduction(const Reduced& reduced);
   bool take_rows(size_t rows);
@@ -48,6 +53,7 @@ class NestSpace {
   bool has_all(const Region& region) const;
 
   std::vector<Dim> dims_;
+  bool is_one_row_ = false;
   std::optional<size_t> rows_, groups_;
   bool reduces_rows_ = false, reduces_all_ = false;
 };

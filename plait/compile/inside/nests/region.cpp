@@ -82,6 +82,13 @@ bool Roles::is_number(ir::ValueId seen) const {
   return definition && of(*definition) == Role::number;
 }
 
+std::optional<uint32_t> Roles::source_of(ir::ValueId value) const {
+  const ir::ValueId seen = seen_through(value);
+  const auto definition = function_.definition(seen);
+  if (!definition || of(*definition) == Role::number) return std::nullopt;
+  return definition->index();
+}
+
 bool is_transposition(const ir::Instruction& instruction) {
   if (&instruction.primitive() != &permute_primitive()) return false;
   const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
@@ -129,6 +136,11 @@ class KernelParts {
   }
 
   KernelRegion region() && {
+    if (!trailing_.empty() && products_.empty()) {
+      throw CompileError("@{} has products of rows, but computes no rows of a product",
+                         function_.name())
+          .at(function_.location());
+    }
     auto loops = nest_of(Region{roles_, members_, results_});
     if (!loops) {
       throw CompileError("@{} cannot be computed by one kernel", function_.name())

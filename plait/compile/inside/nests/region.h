@@ -36,6 +36,8 @@ class Roles {
   ir::ValueId seen_through(ir::ValueId value) const;
   // True if the value is known without reading memory.
   bool is_number(ir::ValueId seen) const;
+  // The instruction that defines a value, behind views; nothing for numbers and parameters.
+  std::optional<uint32_t> source_of(ir::ValueId value) const;
 
  private:
   const ir::Function& function_;

@@ -51,18 +51,11 @@ ClusterGraph::ClusterGraph(const ir::EffectAnalysis& effects, size_t index)
   for (const ValueId result : function_.results()) is_result_[result] = true;
 }
 
-std::optional<uint32_t> ClusterGraph::producer(ValueId value) const {
-  const ValueId seen = roles_.seen_through(value);
-  if (roles_.is_number(seen)) return std::nullopt;
-  const auto definition = function_.definition(seen);
-  return definition ? std::optional(definition->index()) : std::nullopt;
-}
-
 std::vector<uint32_t> ClusterGraph::producers(std::span<const uint32_t> members) const {
   std::vector<uint32_t> all;
   for (const uint32_t member : members) {
     for (const ValueId operand : function_.instruction(member).operands()) {
-      if (const auto from = producer(operand)) all.push_back(*from);
+      if (const auto from = roles_.source_of(operand)) all.push_back(*from);
     }
     all.insert(all.end(), orders_[member].begin(), orders_[member].end());
   }

@@ -37,8 +37,6 @@ class ClusterGraph {
   std::span<const uint32_t> users(ir::ValueId value) const { return users_[value]; }
   bool is_result(ir::ValueId value) const { return is_result_[value]; }
 
-  // The instruction that defines a value, behind views; nothing for numbers and parameters.
-  std::optional<uint32_t> producer(ir::ValueId value) const;
   // True if the members depend on the others through a third node.
   bool needs_through_others(std::span<const uint32_t> members,
                             std::span<const uint32_t> others) const;

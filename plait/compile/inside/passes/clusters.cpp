@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plait/compile/inside/nests/nest_space.h"
 #include "plait/compile/inside/passes/cluster_graph.h"
 #include "plait/compile/inside/passes/row_chains.h"
 
@@ -13,17 +14,25 @@ using ir::ValueId;
 
 // Kernels with a common operand that are tried, the latest first.
 constexpr size_t kMostSiblings = 4;
+// Elements of an instruction that is a kernel by itself.
+constexpr int64_t kMostAlone = 4096;
 
 class Clustering {
  public:
-  Clustering(const ir::EffectAnalysis& effects, size_t index, const Target& target, uint32_t turn)
+  Clustering(const ir::EffectAnalysis& effects, size_t index, const Target& target, uint32_t turn,
+             bool is_in_loop)
       : target_(target),
         turn_(turn),
+        is_in_loop_(is_in_loop),
         graph_(effects, index),
         function_(graph_.function()),
         roles_(graph_.roles()) {}
 
   std::vector<Cluster> run() {
+    for (const Instruction instruction : function_.instructions()) {
+      const bool is_product = roles_.of(instruction) == Role::product;
+      products_before_.push_back(products_before_.back() + (is_product ? 1 : 0));
+    }
     for (const Instruction instruction : function_.instructions()) {
       if (is_computed_by(target_, roles_, instruction)) place(instruction);
     }
@@ -35,7 +44,8 @@ class Clustering {
     take_products(false);
     std::vector<Cluster> clusters;
     for (const auto& group : graph_.groups()) {
-      if (group.members.size() < 2) continue;
+      if (group.members.empty() || (group.members.size() == 1 && !keeps(group.members[0])))
+        continue;
       clusters.push_back({group.members, group.recomputed, graph_.results_of(group.members)});
     }
     return clusters;
@@ -44,6 +54,14 @@ class Clustering {
  private:
   using Members = ClusterGraph::Members;
   static constexpr uint32_t kNone = ClusterGraph::kNone;
+
+  // True for an instruction that is a cluster by itself.
+  bool keeps(uint32_t instruction) const {
+    if (!is_in_loop_) return false;
+    const Instruction only = function_.instruction(instruction);
+    const Dim elements = shape_of(roles_, only).element_count();
+    return elements.is_number() && elements.number() <= kMostAlone;
+  }
 
   // ---- Growing.
 
@@ -61,7 +79,7 @@ class Clustering {
       if (group != kNone && std::ranges::find(found, group) == found.end()) found.push_back(group);
     };
     for (const ValueId operand : instruction.operands()) {
-      if (const auto from = graph_.producer(operand)) add(graph_.group_of(*from));
+      if (const auto from = roles_.source_of(operand)) add(graph_.group_of(*from));
     }
     std::ranges::sort(found, std::greater());
     size_t siblings = 0;
@@ -71,6 +89,7 @@ class Clustering {
       const auto users = graph_.users(seen);
       for (size_t i = users.size(); i-- > 0 && siblings < kMostSiblings;) {
         if (users[i] >= instruction.index() || graph_.group_of(users[i]) == kNone) continue;
+        if (products_before_[users[i]] < products_before_[instruction.index()]) break;
         add(graph_.group_of(users[i]));
         ++siblings;
       }
@@ -82,23 +101,40 @@ class Clustering {
     uint32_t own = kNone;
     Members members{instruction.index()};
     if (!is_one_kernel(members)) return;
-    for (const uint32_t candidate : candidates(instruction)) {
-      const Members& others = graph_.group(candidate).members;
-      if (candidate == own || others.empty()) continue;
-      if (is_late(others.front()) != is_late(instruction.index())) continue;
-      if (graph_.needs_through_others(members, others) ||
-          graph_.needs_through_others(others, members)) {
-        continue;
+    std::vector<uint32_t> waiting = candidates(instruction);
+    for (bool has_grown = true; has_grown;) {
+      has_grown = false;
+      std::vector<uint32_t> apart;  // something else is in between, as long as that is not a member
+      for (const uint32_t candidate : waiting) {
+        if (candidate == own || graph_.group(candidate).members.empty()) continue;
+        if (are_apart(members, graph_.group(candidate).members)) {
+          apart.push_back(candidate);
+        } else if (join(members, own, candidate)) {
+          has_grown = true;
+        }
       }
-      Members both;
-      std::ranges::merge(members, others, std::back_inserter(both));
-      if (!is_one_kernel(both)) continue;
-      if (own != kNone) graph_.clear(own);
-      own = candidate;
-      members = std::move(both);
-      graph_.set_members(own, members);
+      waiting = std::move(apart);
     }
     if (own == kNone) graph_.set_members(graph_.add_group(), members);
+  }
+
+  bool are_apart(const Members& members, const Members& others) const {
+    return graph_.needs_through_others(members, others) ||
+           graph_.needs_through_others(others, members);
+  }
+
+  // Joins the members, of which `own` is the group, to the candidate if they can be one kernel.
+  bool join(Members& members, uint32_t& own, uint32_t candidate) {
+    const Members& others = graph_.group(candidate).members;
+    if (is_late(others.front()) != is_late(members.front())) return false;
+    Members both;
+    std::ranges::merge(members, others, std::back_inserter(both));
+    if (!is_one_kernel(both)) return false;
+    if (own != kNone) graph_.clear(own);
+    own = candidate;
+    members = std::move(both);
+    graph_.set_members(own, members);
+    return true;
   }
 
   // ---- Products that a group can be fused with, as an epilogue.
@@ -141,6 +177,8 @@ class Clustering {
 
   const Target& target_;
   const uint32_t turn_;
+  const bool is_in_loop_;
+  std::vector<uint32_t> products_before_{0};  // each instruction
   ClusterGraph graph_;
   const ir::Function& function_;
   const Roles& roles_;
@@ -163,8 +201,8 @@ bool is_computed_by(const Target& target, const Roles& roles, const Instruction&
 }
 
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
-                                 const Target& target, uint32_t turn) {
-  return Clustering(effects, function, target, turn).run();
+                                 const Target& target, uint32_t turn, bool is_in_loop) {
+  return Clustering(effects, function, target, turn, is_in_loop).run();
 }
 
 }  // namespace plait::compile

@@ -22,9 +22,10 @@ struct Cluster {
 // for each element.
 bool is_computed_by(const Target& target, const Roles& roles, const ir::Instruction& instruction);
 
-// Returns the clusters of at least two instructions, all of which the target computes. None has
-// instructions on both sides of the turn (kernel_passes.h).
+// Returns the clusters of at least two instructions, all of which the target computes; in a loop
+// also those of a single one on few elements, which then costs less than a call of its own kernel.
+// None has instructions on both sides of the turn (kernel_passes.h).
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function,
-                                 const Target& target, uint32_t turn);
+                                 const Target& target, uint32_t turn, bool is_in_loop);
 
 }  // namespace plait::compile

@@ -10,7 +10,9 @@
 #include "plait/compile/inside/passes/cluster_graph.h"
 #include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
+#include "plait/compile/inside/passes/loop_rewriter.h"
 #include "plait/core/error.h"
+#include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/analysis/identity.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
@@ -20,6 +22,9 @@ namespace {
 
 using ir::Instruction;
 using ir::ValueId;
+
+// Elements of an instruction that may come before all others.
+constexpr int64_t kMostLight = 64;
 
 // Names of the callees of one program: equal callees share a name.
 class Kernels {
@@ -57,15 +62,38 @@ class Kernels {
   size_t next_ = 0;
 };
 
+// By function: true if a round of a loop runs it.
+std::vector<bool> functions_in_loops(const ir::Program& program) {
+  std::vector<bool> in_loops(program.functions().size());
+  std::vector<uint32_t> waiting;
+  const auto add = [&](uint32_t function) {
+    if (!in_loops[function]) waiting.push_back(function);
+    in_loops[function] = true;
+  };
+  for (size_t i = 0; i < in_loops.size(); ++i) {
+    ir::for_each_callee(program, i, [&](const Instruction& caller, size_t, uint32_t callee) {
+      if (is_loop(caller)) add(callee);
+    });
+  }
+  while (!waiting.empty()) {
+    const uint32_t next = waiting.back();
+    waiting.pop_back();
+    ir::for_each_callee(program, next,
+                        [&](const Instruction&, size_t, uint32_t callee) { add(callee); });
+  }
+  return in_loops;
+}
+
 // Rewrites one function, with its clusters as calls.
 class Fusing {
  public:
   Fusing(const ir::EffectAnalysis& effects, size_t index, const Target& target, uint32_t turn,
-         const ir::Declarations& declarations, Kernels& kernels)
+         bool is_in_loop, const ir::Declarations& declarations, Kernels& kernels)
       : effects_(effects),
         index_(index),
         target_(target),
         turn_(turn),
+        is_in_loop_(is_in_loop),
         function_(effects.program().function(index)),
         roles_(function_),
         declarations_(declarations),
@@ -73,7 +101,7 @@ class Fusing {
 
   // Returns null if there is nothing to fuse.
   std::shared_ptr<const ir::Function> run() {
-    clusters_ = clusters_of(effects_, index_, target_, turn_);
+    clusters_ = clusters_of(effects_, index_, target_, turn_, is_in_loop_);
     if (clusters_.empty()) return nullptr;
     ir::FunctionBuilder builder(function_.name(), local_);
     add_declarations();
@@ -133,8 +161,10 @@ class Fusing {
     }
   }
 
-  // ---- The order: as before, but a cluster is at the place of its last member, and its users come
-  // after it. Effects keep their order.
+  // ---- The order: as before, but a cluster is at the place of its last product, or else of its
+  // last member, and its users come after it. So the gradient of a weight, with the weight's
+  // update, is computed when its factors are there, which are then released. Effects keep their
+  // order.
 
   uint32_t node_of(uint32_t instruction) const {
     const auto place = cluster_of_.find(instruction);
@@ -142,11 +172,41 @@ class Fusing {
                                       : static_cast<uint32_t>(function_.size()) + place->second;
   }
 
+  // Without products, of few elements, and computed from parameters by others like them.
+  std::vector<bool> light_instructions() const {
+    std::vector<bool> is_light(function_.size());
+    for (const Instruction instruction : function_.instructions()) {
+      const Role role = roles_.of(instruction);
+      bool light = role != Role::product && effects_.of(index_, instruction).pure() &&
+                   instruction.callees().empty() && instruction.size_results().empty();
+      for (const ir::Type& type : instruction.result_types()) {
+        const bool is_small = type.is_array() && type.shape().element_count().is_number() &&
+                              type.shape().element_count().number() <= kMostLight;
+        light = light && (is_small || role == Role::number || role == Role::view);
+      }
+      for (const ValueId operand : instruction.operands()) {
+        const auto from = function_.definition(operand);
+        light = light && (!from || is_light[from->index()]);
+      }
+      is_light[instruction.index()] = light;
+    }
+    return is_light;
+  }
+
+  bool is_at_place(const Instruction& instruction, uint32_t node) const {
+    if (node < function_.size() || roles_.of(instruction) == Role::product) return true;
+    const auto& members = clusters_[node - function_.size()].members;
+    return std::ranges::none_of(members, [&](uint32_t member) {
+      return roles_.of(function_.instruction(member)) == Role::product;
+    });
+  }
+
   std::vector<uint32_t> order() {
     for (uint32_t c = 0; c < clusters_.size(); ++c) {
       for (const uint32_t member : clusters_[c].members) cluster_of_.emplace(member, c);
     }
     find_needed();
+    const std::vector<bool> is_light = light_instructions();
     const size_t nodes = function_.size() + clusters_.size();
     std::vector<std::vector<uint32_t>> successors(nodes);
     std::vector<uint32_t> missing(nodes), position(nodes);
@@ -158,7 +218,8 @@ class Fusing {
     };
     for (const Instruction instruction : function_.instructions()) {
       const uint32_t node = node_of(instruction.index());
-      position[node] = instruction.index();
+      const bool is_early = is_light[instruction.index()];
+      if (!is_early && is_at_place(instruction, node)) position[node] = instruction.index();
       add_operands(instruction, cluster_with(instruction.index()),
                    [&](uint32_t from) { add_edge(node_of(from), node); });
       for (const uint32_t other : orders[instruction.index()]) add_edge(node_of(other), node);
@@ -319,6 +380,7 @@ class Fusing {
   const size_t index_;
   const Target& target_;
   const uint32_t turn_;
+  const bool is_in_loop_;
   const ir::Function& function_;
   const Roles roles_;
   const ir::Declarations& declarations_;
@@ -335,12 +397,13 @@ ir::Program fused(const ir::Program& program, const Target* target, const Turns&
   if (target == nullptr) return program;
   const ir::EffectAnalysis effects(program);
   const ir::Declarations declarations = ir::declarations_of(program);
+  const std::vector<bool> in_loops = functions_in_loops(program);
   Kernels kernels(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   for (size_t i = 0; i < functions.size(); ++i) {
     const uint32_t turn = turns.empty() ? 0 : turns[i];
-    Fusing fusing(effects, i, *target, turn, declarations, kernels);
+    Fusing fusing(effects, i, *target, turn, in_loops[i], declarations, kernels);
     if (auto whole = fusing.run()) functions[i] = whole;
   }
   functions.insert(functions.end(), kernels.functions().begin(), kernels.functions().end());

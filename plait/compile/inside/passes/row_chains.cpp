@@ -133,11 +133,13 @@ class Chaining {
     for (const ValueId rows : rows_of(number)) {
       if (graph_.is_used_outside(rows, all)) return false;
     }
-    const Members again = needed_for_rows(number);
+    if (!need_leading(number, sides.early)) return false;
+    const Members again = needed_for(number, rows_of(number));
     if (!can_chain(*reader, again, others) || !can_chain(number, {}, sides.early)) return false;
     graph_.set_recomputed(*reader, again);
     graph_.set_members(*reader, other_members);
     graph_.set_members(number, own_members);
+    is_extended_.insert(number);
     is_extended_.insert(*reader);
     return true;
   }
@@ -169,13 +171,19 @@ class Chaining {
     return reader;
   }
 
+  // True if what the followers read depends on the leading product. Otherwise it would be left out
+  // of the group, if another one computes all that does depend on it.
+  bool need_leading(uint32_t number, const std::vector<Follower>& followers) const {
+    std::vector<ValueId> rows;
+    for (const Follower& each : followers) rows.push_back(each.operands.rows);
+    return std::ranges::binary_search(needed_for(number, rows), *graph_.group(number).product);
+  }
+
   // The members that the rows depend on.
-  Members needed_for_rows(uint32_t number) const {
+  Members needed_for(uint32_t number, std::span<const ValueId> all_rows) const {
     const Members& members = graph_.group(number).members;
     std::vector<uint32_t> waiting;
-    for (const ValueId rows : rows_of(number)) {
-      waiting.push_back(function_.definition(rows)->index());
-    }
+    for (const ValueId rows : all_rows) waiting.push_back(function_.definition(rows)->index());
     Members needed;
     while (!waiting.empty()) {
       const uint32_t next = waiting.back();
@@ -186,7 +194,7 @@ class Chaining {
       }
       needed.push_back(next);
       for (const ValueId operand : function_.instruction(next).operands()) {
-        if (const auto from = graph_.producer(operand)) waiting.push_back(*from);
+        if (const auto from = graph_.roles().source_of(operand)) waiting.push_back(*from);
       }
     }
     std::ranges::sort(needed);
@@ -214,7 +222,7 @@ class Chaining {
     const Members own = with(graph_.group(number).members, followers);
     const Members all = merged(own, recomputed);
     for (const Follower& each : followers) {
-      const auto other = graph_.producer(each.operands.other);
+      const auto other = graph_.roles().source_of(each.operands.other);
       if (other && std::ranges::binary_search(all, *other)) return false;
       const Members alone{each.product};
       if (graph_.needs_through_others(alone, own) || graph_.needs_through_others(all, alone)) {
