@@ -1,5 +1,6 @@
 #include "plait/compile/compiler.h"
 
+#include "plait/compile/inside/memory_budget.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/compile/inside/running/compiled_access.h"
 #include "plait/ops/register_all.h"
@@ -27,8 +28,14 @@ std::vector<bool> parameters_read(const ir::Function& function) {
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   register_all();
   const Target* const target = find_target(options.device);
+  const ir::Program prepared =
+      prepared_for(target, with_tapes(program), options.makes_kernels, options.observer);
+  Segments segments;
+  if (options.memory_budget && options.makes_kernels && target != nullptr) {
+    segments = segments_within(*options.memory_budget, target, prepared);
+  }
   const ir::Program optimized_program =
-      optimized_for(target, with_tapes(program), options.makes_kernels, options.observer);
+      finished_for(target, prepared, options.makes_kernels, options.observer, segments);
   reads_ = parameters_read(optimized_program.entry());
   loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program, target));
 }
@@ -42,7 +49,8 @@ std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments) cons
 JitBackend compiler_backend() {
   return [](const ir::Program& program, const JitOptions& options) -> JitExecutable {
     const compile::Compiled compiled(program,
-                                     {.makes_kernels = options.mode != JitMode::fast_compile});
+                                     {.makes_kernels = options.mode != JitMode::fast_compile,
+                                      .memory_budget = options.memory_budget});
     return [compiled](const JitArguments& arguments) {
       std::vector<Tensor> read(arguments.size());
       for (size_t i = 0; i < arguments.size(); ++i) {

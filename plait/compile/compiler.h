@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct CompileOptions {
   // The kind of device that the arguments are on, for which kernels are compiled.
   Device::Kind device = Device::Kind::cpu;
   PassObserver observer = {};
+  // More of the forward pass is computed again in the backward pass, until the program fits. At
+  // most 1: a share of the temporaries that it has otherwise; above: bytes for arguments, results
+  // and temporaries (planned_memory.h). A warning is logged if that cannot be.
+  std::optional<double> memory_budget = {};
 };
 
 // Compiles a verified program, whose parameters and results are arrays and records.

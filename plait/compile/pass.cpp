@@ -1,5 +1,6 @@
 #include "plait/compile/pass.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -49,14 +50,42 @@ constexpr Pass kPasses[] = {
     {"emit", "compiles fused instructions to machine code", nullptr},
 };
 
-// The passes that make kernels run for a target.
-ir::Program behind(const Pass& pass, const ir::Program& program, const Target* target,
-                   Turns& turns) {
-  if (pass.name == "expand") return expanded(program, target);
-  if (pass.name == "recompute") return recomputed(program, target, turns);
-  if (pass.name == "fuse") return fused(program, target, turns);
-  return pass.run(program);
+constexpr std::string_view kFirstOfSecondPart = "recompute";
+
+struct PassRun {
+  const Target* target;
+  bool makes_kernels;
+  const PassObserver& observer;
+  Segments segments = {};
+  bool is_trial = false;
+  Turns turns = {};
+
+  // The passes that make kernels run for a target.
+  ir::Program behind(const Pass& pass, const ir::Program& program) {
+    if (pass.name == "expand") return expanded(program, target);
+    if (pass.name == "recompute") return recomputed(program, target, turns, segments);
+    if (pass.name == "fuse") return fused(program, target, turns);
+    return pass.run(program);
+  }
+
+  ir::Program run(std::span<const Pass> all, ir::Program program) {
+    for (const Pass& pass : all) {
+      if (pass.run == nullptr || !is_on(pass.name)) continue;
+      if (pass.is_for_kernels && !makes_kernels) continue;
+      program = behind(pass, program);
+      ir::verify_pass(program, pass.name);
+      if (!is_trial && is_dumped(pass.name)) dump(dump_text(pass.name, program));
+      if (observer) observer(pass, program);
+    }
+    return program;
+  }
+};
+
+std::span<const Pass> first_part() {
+  const auto end = std::ranges::find(kPasses, kFirstOfSecondPart, &Pass::name);
+  return {std::begin(kPasses), end};
 }
+std::span<const Pass> second_part() { return std::span(kPasses).subspan(first_part().size()); }
 
 // Calls `visit` with each part of a comma-separated list.
 template <class Visit>
@@ -141,16 +170,19 @@ ir::Program optimized(ir::Program program, bool makes_kernels, const PassObserve
 
 ir::Program optimized_for(const Target* target, ir::Program program, bool makes_kernels,
                           const PassObserver& observer) {
-  Turns turns;
-  for (const Pass& pass : kPasses) {
-    if (pass.run == nullptr || !is_on(pass.name)) continue;
-    if (pass.is_for_kernels && !makes_kernels) continue;
-    program = behind(pass, program, target, turns);
-    ir::verify_pass(program, pass.name);
-    if (is_dumped(pass.name)) dump(dump_text(pass.name, program));
-    if (observer) observer(pass, program);
-  }
-  return program;
+  program = prepared_for(target, std::move(program), makes_kernels, observer);
+  return finished_for(target, std::move(program), makes_kernels, observer);
+}
+
+ir::Program prepared_for(const Target* target, ir::Program program, bool makes_kernels,
+                         const PassObserver& observer) {
+  return PassRun{target, makes_kernels, observer}.run(first_part(), std::move(program));
+}
+
+ir::Program finished_for(const Target* target, ir::Program program, bool makes_kernels,
+                         const PassObserver& observer, const Segments& segments, bool is_trial) {
+  PassRun run{target, makes_kernels, observer, segments, is_trial};
+  return run.run(second_part(), std::move(program));
 }
 
 }  // namespace plait::compile

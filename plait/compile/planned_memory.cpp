@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "plait/compile/inside/memory_budget.h"
 #include "plait/compile/inside/running/bound_plan.h"
 #include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
@@ -60,6 +61,10 @@ class Estimate {
 
 }  // namespace
 
+PlannedMemory planned_memory(const Plan& plan, std::span<const int64_t> sizes) {
+  return Estimate(plan, bound_function(plan.functions[0], plan.kernels, sizes)).memory();
+}
+
 PlannedMemory planned_memory(const Compiled& compiled, const SymbolMap<int64_t>& sizes) {
   const Plan& plan = CompiledAccess::plan(compiled);
   std::vector<int64_t> given;
@@ -72,7 +77,7 @@ PlannedMemory planned_memory(const Compiled& compiled, const SymbolMap<int64_t>&
     }
     given.push_back(*size);
   }
-  return Estimate(plan, bound_function(plan.functions[0], plan.kernels, given)).memory();
+  return planned_memory(plan, given);
 }
 
 }  // namespace plait::compile

@@ -62,6 +62,10 @@ struct JitOptions {
   // symbol, and functions that read numbers run eagerly. So a process that goes on from a
   // checkpoint computes the bits of one that was not interrupted.
   bool repeatable = false;
+  // Has a backward pass compute more of the forward pass again, to fit into this memory: bytes, or
+  // up to 1 a share of what it would need beside arguments and results (compile/compiler.h).
+  // ValueError unless it is positive.
+  std::optional<double> memory_budget = {};
 };
 
 // Statistics: what was recorded, and why it was recorded again.

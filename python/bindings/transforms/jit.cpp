@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/inside/error_count.h"
@@ -456,7 +457,8 @@ void bind_jit_class(nb::module_& module) {
           "__init__",
           [](Jit* self, const std::string& name, nb::handle dynamic, bool fullgraph, bool disable,
              const std::string& backend, const std::string& mode, size_t max_paths,
-             size_t max_records, bool repeatable, bool donates) {
+             size_t max_records, bool repeatable, std::optional<double> memory_budget,
+             bool donates) {
             new (self) Jit({.name = name,
                             .dynamic = dynamic_from(dynamic),
                             .donate = std::vector<size_t>(donates ? 1 : 0),
@@ -466,11 +468,12 @@ void bind_jit_class(nb::module_& module) {
                             .mode = mode_from(mode),
                             .max_paths = max_paths,
                             .max_records = max_records,
-                            .repeatable = repeatable});
+                            .repeatable = repeatable,
+                            .memory_budget = memory_budget});
           },
           nb::arg("name"), nb::arg("dynamic"), nb::arg("fullgraph"), nb::arg("disable"),
           nb::arg("backend"), nb::arg("mode"), nb::arg("max_paths"), nb::arg("max_records"),
-          nb::arg("repeatable"), nb::arg("donates"))
+          nb::arg("repeatable"), nb::arg("memory_budget").none(), nb::arg("donates"))
       .def("again", &Jit::again)
       .def("run",
            [](const Jit& jit, nb::handle key, nb::handle given, nb::handle call, nb::object places,

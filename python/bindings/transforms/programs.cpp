@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/compile/planned_memory.h"
@@ -68,7 +69,8 @@ PythonProgram gradient_of(const PythonProgram& program, const std::vector<int64_
 }
 
 // (arguments, results, temporaries, whether all of it is known)
-nb::tuple planned_memory_of(const PythonProgram& program, const nb::dict& sizes) {
+nb::tuple planned_memory_of(const PythonProgram& program, const nb::dict& sizes,
+                            std::optional<double> memory_budget) {
   const std::vector<Dim>& symbols = program.program.entry().signature().size_parameters;
   SymbolMap<int64_t> given;
   for (const auto& [name, size] : sizes) {
@@ -78,8 +80,8 @@ nb::tuple planned_memory_of(const PythonProgram& program, const nb::dict& sizes)
     if (symbol == symbols.end()) throw ValueError("memory: the program has no size {}", text);
     given.set(*symbol, nb::cast<int64_t>(size));
   }
-  const compile::PlannedMemory memory =
-      compile::planned_memory(compile::Compiled(program.program), given);
+  const compile::PlannedMemory memory = compile::planned_memory(
+      compile::Compiled(program.program, {.memory_budget = memory_budget}), given);
   return nb::make_tuple(memory.arguments, memory.results, memory.temporaries, memory.is_complete);
 }
 
@@ -94,7 +96,7 @@ void bind_programs(nb::module_& module) {
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def("run", run, nb::arg("arguments"))
-      .def("memory", planned_memory_of, nb::arg("sizes"))
+      .def("memory", planned_memory_of, nb::arg("sizes"), nb::arg("memory_budget").none())
       .def("grad", gradient_of, nb::arg("by"), nb::arg("with_value"), nb::arg("stop_gradients"))
       .def("autocast",
            [](const PythonProgram& p, nb::handle dtype) {

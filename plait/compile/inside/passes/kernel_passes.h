@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plait/compile/inside/passes/segments.h"
 #include "plait/compile/inside/targets/target.h"
 #include "plait/compile/pass.h"
 
@@ -15,11 +16,19 @@ namespace plait::compile {
 using Turns = std::vector<uint32_t>;
 
 ir::Program expanded(const ir::Program& program, const Target* target);
-ir::Program recomputed(const ir::Program& program, const Target* target, Turns& turns);
+ir::Program recomputed(const ir::Program& program, const Target* target, Turns& turns,
+                       const Segments& segments = {});
 ir::Program fused(const ir::Program& program, const Target* target, const Turns& turns);
 
 // Runs all enabled passes, for this target.
 ir::Program optimized_for(const Target* target, ir::Program program, bool makes_kernels,
                           const PassObserver& observer);
+// The same in two parts: the passes before `recompute`, and those from there on. Nothing is dumped
+// of a trial.
+ir::Program prepared_for(const Target* target, ir::Program program, bool makes_kernels,
+                         const PassObserver& observer);
+ir::Program finished_for(const Target* target, ir::Program program, bool makes_kernels,
+                         const PassObserver& observer, const Segments& segments = {},
+                         bool is_trial = false);
 
 }  // namespace plait::compile

@@ -22,6 +22,7 @@
 #include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/passes/kernel_passes.h"
 #include "plait/compile/inside/passes/min_cut.h"
+#include "plait/compile/inside/passes/segments.h"
 #include "plait/compile/inside/passes/usual_bytes.h"
 #include "plait/ir/rewriting/copy_function.h"
 
@@ -36,11 +37,6 @@ constexpr int64_t kCheapDivisor = 16, kCostlyDivisor = 2;
 // Less is not worth another kernel.
 constexpr int64_t kLeastGain = 64 * 1024;
 
-struct Recomputed {
-  std::shared_ptr<const ir::Function> function;  // null if nothing is computed again
-  uint32_t turn = 0;                             // the first instruction of its backward pass
-};
-
 class Recomputing {
  public:
   Recomputing(const ir::EffectAnalysis& effects, size_t index, const Target& target)
@@ -50,12 +46,14 @@ class Recomputing {
         function_(effects.program().function(index)),
         roles_(function_) {}
 
-  Recomputed run() {
+  // Nothing if no backward pass is found. What is passed from one of `segments` to another is kept.
+  std::optional<TurnedFunction> run(uint32_t segments) {
     count_long_steps();
     find_last_uses();
-    if (!find_turn()) return {};
+    if (!find_turn()) return std::nullopt;
+    if (segments > 1) find_passed(segments);
     cut();
-    if (gain_ < kLeastGain) return {};
+    if (gain_ < kLeastGain) return TurnedFunction{nullptr, turn_, ends_};
     return rewritten();
   }
 
@@ -79,24 +77,16 @@ class Recomputing {
     return long_before_[to] > long_before_[from + 1];
   }
 
-  // Where the value behind all views is defined; nothing for parameters and numbers.
-  std::optional<uint32_t> source_of(ValueId value) const {
-    const ValueId seen = roles_.seen_through(value);
-    const auto definition = function_.definition(seen);
-    if (!definition || roles_.of(*definition) == Role::number) return std::nullopt;
-    return definition->index();
-  }
-
   void find_last_uses() {
     last_use_.assign(size(), 0);
     for (const Instruction instruction : function_.instructions()) {
       if (roles_.of(instruction) == Role::view) continue;
       for (const ValueId operand : instruction.operands()) {
-        if (const auto source = source_of(operand)) last_use_[*source] = instruction.index();
+        if (const auto source = roles_.source_of(operand)) last_use_[*source] = instruction.index();
       }
     }
     for (const ValueId result : function_.results()) {
-      if (const auto source = source_of(result)) last_use_[*source] = size();
+      if (const auto source = roles_.source_of(result)) last_use_[*source] = size();
     }
   }
 
@@ -132,9 +122,23 @@ class Recomputing {
     return role == Role::view || role == Role::number;
   }
 
+  void find_passed(uint32_t segments) {
+    ends_ = segment_ends(effects_, index_, turn_, segments);
+    is_passed_.assign(size(), false);
+    for (uint32_t user = 0; user < turn_; ++user) {
+      const auto end = std::ranges::upper_bound(ends_, user);
+      if (end == ends_.begin()) continue;
+      for (const ValueId operand : function_.instruction(user).operands()) {
+        const auto source = roles_.source_of(operand);
+        if (source && *source < *std::prev(end)) is_passed_[*source] = true;
+      }
+    }
+  }
+
   // ---- Which values are kept.
 
   bool can_be_recomputed(const Instruction& instruction) const {
+    if (!is_passed_.empty() && is_passed_[instruction.index()]) return false;
     return roles_.of(instruction) == Role::pointwise &&
            is_computed_by(target_, roles_, instruction) && effects_.of(index_, instruction).pure();
   }
@@ -174,7 +178,7 @@ class Recomputing {
       const uint32_t instruction = waiting_.back();
       waiting_.pop_back();
       for (const ValueId operand : function_.instruction(instruction).operands()) {
-        const auto source = source_of(operand);
+        const auto source = roles_.source_of(operand);
         if (!source) continue;
         const Nodes from = nodes_of(*source, network);
         network.add_edge(from.kept, nodes_.at(instruction).needed, FlowNetwork::kUnlimited);
@@ -191,12 +195,12 @@ class Recomputing {
       const Instruction user = function_.instruction(i);
       if (roles_.of(user) == Role::view) continue;
       for (const ValueId operand : user.operands()) {
-        const auto source = source_of(operand);
+        const auto source = roles_.source_of(operand);
         if (source && *source < turn_) visit(*source, is_in_kernel(user));
       }
     }
     for (const ValueId result : function_.results()) {
-      const auto source = source_of(result);
+      const auto source = roles_.source_of(result);
       if (source && *source < turn_) visit(*source, false);
     }
   }
@@ -227,7 +231,7 @@ class Recomputing {
 
   // ---- The function.
 
-  Recomputed rewritten() {
+  TurnedFunction rewritten() {
     find_needed();
     const ir::Declarations declarations = ir::declarations_of(effects_.program());
     ir::FunctionBuilder builder(function_.name(), declarations);
@@ -235,10 +239,13 @@ class Recomputing {
     builder.set_location(function_.location());
     ir::Copier copier(function_, builder);
     copier.set_parameters();
+    TurnedFunction made;
     for (uint32_t i = 0; i < turn_; ++i) {
+      if (std::ranges::binary_search(ends_, i)) {
+        made.ends.push_back(static_cast<uint32_t>(builder.so_far().size()));
+      }
       if (is_needed_[i]) copier.copy(function_.instruction(i));
     }
-    Recomputed made;
     made.turn = static_cast<uint32_t>(builder.so_far().size());
     for (uint32_t i = turn_; i < size(); ++i) {
       const Instruction instruction = function_.instruction(i);
@@ -255,7 +262,7 @@ class Recomputing {
   // True for what is computed again and for views of it, also those of the backward pass.
   bool is_again(const Instruction& instruction) const {
     if (instruction.result_count() != 1) return false;
-    const auto source = source_of(instruction.result());
+    const auto source = roles_.source_of(instruction.result());
     return source && recomputed_.contains(*source);
   }
   bool is_again(ValueId value) const {
@@ -313,6 +320,8 @@ class Recomputing {
   std::vector<uint32_t> long_before_;  // the number of long steps before each instruction
   std::vector<uint32_t> last_use_;     // by instruction, of its results, also through views
   uint32_t turn_ = 0;
+  SegmentEnds ends_;
+  std::vector<bool> is_passed_;  // from a segment to another; empty without segments
   int64_t gain_ = 0;
   std::unordered_map<uint32_t, Nodes> nodes_;
   std::vector<uint32_t> waiting_;  // their operands are not in the network yet
@@ -323,20 +332,34 @@ class Recomputing {
 
 }  // namespace
 
-ir::Program recomputed(const ir::Program& program, const Target* target, Turns& turns) {
+ir::Program recomputed(const ir::Program& program, const Target* target, Turns& turns,
+                       const Segments& segments) {
   if (target == nullptr) return program;
-  const ir::EffectAnalysis effects(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   turns.assign(functions.size(), 0);
+  const auto with_functions = [&] {
+    return ir::Program::of(functions, {program.records().begin(), program.records().end()});
+  };
+  std::vector<std::optional<TurnedFunction>> found(functions.size());
+  const auto replace = [&](size_t i, const TurnedFunction& by) {
+    if (!by.function) return;
+    functions[i] = by.function;
+    turns[i] = by.turn;
+  };
+  const ir::EffectAnalysis effects(program);
   for (size_t i = 0; i < functions.size(); ++i) {
-    Recomputed made = Recomputing(effects, i, *target).run();
-    if (!made.function) continue;
-    functions[i] = std::move(made.function);
-    turns[i] = made.turn;
+    found[i] = Recomputing(effects, i, *target).run(segments.again == 0 ? 1 : segments.count);
+    if (found[i]) replace(i, *found[i]);
   }
-  return ir::Program::of(std::move(functions),
-                         {program.records().begin(), program.records().end()});
+  ir::Program made = with_functions();
+  if (segments.again == 0) return made;
+  const ir::EffectAnalysis effects_of_made(made);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    if (!found[i]) continue;
+    replace(i, with_segments(effects_of_made, i, found[i]->turn, found[i]->ends, segments.again));
+  }
+  return with_functions();
 }
 
 }  // namespace plait::compile

@@ -3,9 +3,6 @@
 #include "plait/core/error.h"
 
 namespace plait::compile {
-namespace {
-constexpr int64_t kUsualSize = 64;
-}
 
 int64_t usual_bytes(const ir::Type& type) {
   if (!type.is_array()) return 0;

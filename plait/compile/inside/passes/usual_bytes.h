@@ -7,7 +7,9 @@
 
 namespace plait::compile {
 
-// Each symbolic size counts as 64. 0 for records, and where a size cannot be evaluated.
+inline constexpr int64_t kUsualSize = 64;  // a symbolic size
+
+// 0 for records, and where a size cannot be evaluated.
 int64_t usual_bytes(const ir::Type& type);
 
 }  // namespace plait::compile

@@ -65,7 +65,7 @@ struct Plan {
 };
 
 // Plans the program. The target compiles its kernels; without one, the instructions of fused
-// functions become steps.
-Plan plan_of(const ir::Program& program, const Target* target);
+// functions become steps. With `only_planned` nothing is compiled: the plan cannot run.
+Plan plan_of(const ir::Program& program, const Target* target, bool only_planned = false);
 
 }  // namespace plait::compile

@@ -35,8 +35,8 @@ uint32_t PlanParts::constant_of(const Literal& value) {
   return static_cast<uint32_t>(constants_.size() - 1);
 }
 
-Plan PlanParts::finish(std::vector<PlannedFunction> functions) && {
-  if (!kernels_.empty()) compile_kernels(kernels_, *target_);
+Plan PlanParts::finish(std::vector<PlannedFunction> functions, bool only_planned) && {
+  if (!kernels_.empty() && !only_planned) compile_kernels(kernels_, *target_);
   return {.program = program_,
           .functions = std::move(functions),
           .kernels = std::move(kernels_),

@@ -25,8 +25,8 @@ class PlanParts {
   // The functions that the plan needs so far, in its order.
   const std::vector<uint32_t>& functions() const { return functions_; }
   const PlannedKernel& kernel(uint32_t kernel) const { return kernels_[kernel]; }
-  // The plan, with its kernels compiled.
-  Plan finish(std::vector<PlannedFunction> functions) &&;
+  // The plan, with its kernels compiled unless it is `only_planned`.
+  Plan finish(std::vector<PlannedFunction> functions, bool only_planned) &&;
 
  private:
   const ir::Program& program_;

@@ -4,7 +4,7 @@
 
 namespace plait::compile {
 
-Plan plan_of(const ir::Program& program, const Target* target) {
+Plan plan_of(const ir::Program& program, const Target* target, bool only_planned) {
   const PlanOptions options{.makes_kernels = target != nullptr && is_on("emit"),
                             .shares_memory = is_on("plan")};
   PlanParts parts(program, target);
@@ -13,7 +13,8 @@ Plan plan_of(const ir::Program& program, const Target* target) {
   for (size_t i = 0; i < parts.functions().size(); ++i) {
     functions.push_back(planned_function(parts, parts.functions()[i], options));
   }
-  Plan plan = std::move(parts).finish(std::move(functions));
+  Plan plan = std::move(parts).finish(std::move(functions), only_planned);
+  if (only_planned) return plan;
   if (is_dumped("plan")) dump(dump_text("plan", plan.text()));
   return plan;
 }

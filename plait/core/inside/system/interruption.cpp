@@ -2,8 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
-
-#include <time.h>
+#include <ctime>
 
 namespace plait {
 namespace {

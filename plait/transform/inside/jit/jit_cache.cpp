@@ -39,12 +39,21 @@ Outcome run_host_again(const Call& call, EffectLog& log) {
   return run_by_host(call);
 }
 
+JitOptions checked(JitOptions options) {
+  if (options.memory_budget && !(*options.memory_budget > 0)) {
+    throw ValueError("jit: memory_budget is {}, expected more than 0", *options.memory_budget)
+        .at(Location::of_caller())
+        .hint("bytes, or at most 1 as a share of what the program needs without a budget");
+  }
+  return options;
+}
+
 }  // namespace
 
 // It runs records and host code; what is recorded is known to `records` alone.
 struct Cache::State {
   explicit State(JitOptions given)
-      : options(std::move(given)),
+      : options(checked(std::move(given))),
         backend(backend_of(options.backend)),
         pieces(options, backend),
         records(options) {}

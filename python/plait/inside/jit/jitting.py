@@ -18,6 +18,7 @@ from plait.inside.jit.jit_stats import JitStats, Reasons, differences
 from plait.inside.jit.lending import Lending
 from plait.inside.transforms.applied import Applied, is_tree
 from plait.inside.transforms.recording import Lost
+from plait.inside.transforms.tracing import expect_budget
 
 
 @dataclasses.dataclass(frozen=True)
@@ -336,7 +337,7 @@ def _called_tree(tree, *arguments, **named):
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",
-        mode="default", max_paths=32, max_records=256, repeatable=False):
+        mode="default", max_paths=32, max_records=256, repeatable=False, memory_budget=None):
     """A function that is recorded once and then run from the record.
 
     >>> import plait as pl
@@ -350,9 +351,12 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     its closure and globals is checked at each call. Results may reuse the memory of arguments that
     are donated, by numbers or by names; their tensors are empty afterwards. jit of a Module is a tree, whose weights
     are those of the Module. If `repeatable`, the bits of a result do not depend on earlier calls, so a training run that goes
-    on from a checkpoint computes what it would have computed without the interruption."""
+    on from a checkpoint computes what it would have computed without the interruption. With a memory_budget a backward pass
+    computes more of the forward pass again, to fit into as many bytes; up to 1, into a share of what it would need beside arguments
+    and results. plait.trace(function)(*arguments).memory(memory_budget=...) says what it needs."""
     options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
-                   max_paths=max_paths, max_records=max_records, repeatable=bool(repeatable))
+                   max_paths=max_paths, max_records=max_records, repeatable=bool(repeatable),
+                   memory_budget=expect_budget("jit", memory_budget))
     if function is None:
         return lambda given: jit(given, name=name, donate=donate, **options)
     return _jitted_again(function, donate, {**options, "name": name or getattr(function, "__name__", "jitted")})

@@ -3,6 +3,7 @@ dicts, dataclasses, Modules and records; anything else in them is a constant of 
 
 import dataclasses
 import functools
+import numbers
 import re
 import typing
 
@@ -11,6 +12,17 @@ from plait._core import Structure, Tensor
 from plait.inside.transforms.recording import Recording, named
 from plait.inside.trees.given import Handed, expect_no_leaks
 from plait.tree import flatten
+
+def expect_budget(what, budget):
+    """A memory_budget as a float, or None: bytes, or up to 1 a share."""
+    if budget is None:
+        return None
+    if isinstance(budget, bool) or not isinstance(budget, numbers.Real):
+        raise errors.TypeError(f"{what}: memory_budget is {budget!r}, expected a number of bytes, or a share of at most 1")
+    if not budget > 0:
+        raise errors.ValueError(f"{what}: memory_budget is {budget}, expected more than 0")
+    return float(min(budget, 2**62))
+
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
@@ -90,16 +102,16 @@ class Program:
         """The program with products in a narrow dtype, and sensitive operations in f32."""
         return Program(self._recorded.autocast(dtype), self._arguments, self._results)
 
-    def memory(self, **sizes):
+    def memory(self, memory_budget=None, **sizes):
         """The bytes that the compiled program needs, as jit runs it, before it runs: Memory(arguments, results, temporaries, peak, is_complete).
         Symbolic sizes are given by name. is_complete is False if sizes depend on data or functions call themselves, whose bytes are not counted;
-        nor is what single products take while they run.
+        nor is what single products take while they run. With a memory_budget as jit's.
 
         >>> step = plait.trace(lambda x: plait.sum(plait.sort(x) * 2, axis=1))
         >>> step(plait.Spec("f32[n, 250]")).memory(n=1000).arguments
         1000000
         """
-        arguments, results, temporaries, is_complete = self._recorded.memory(sizes)
+        arguments, results, temporaries, is_complete = self._recorded.memory(sizes, expect_budget("memory", memory_budget))
         return Memory(arguments, results, temporaries, arguments + results + temporaries, is_complete)
 
     @property
