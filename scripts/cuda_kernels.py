@@ -123,8 +123,9 @@ def is_written_wide(text):
     count = re.search(r"constexpr int kVector = (\d+);", text)
     if not count or "kAligned = true" not in text:
         return False
-    moved = re.findall(r"\bVector<(\w+), kVector>", text)
-    return any(ELEMENT_BYTES.get(dtype, 0) * int(count[1]) == 16 for dtype in moved)
+    dtypes = {name: dtype for dtype, name in re.findall(r"\bVector<(\w+), kVector> (\w+);", text)}
+    moved = re.findall(r"\b(?:load|store)_vector<kAligned>\((\w+),", text)  # others are one number for all elements
+    return any(ELEMENT_BYTES.get(dtypes.get(name), 0) * int(count[1]) == 16 for name in moved)
 
 
 def signature_of(text):

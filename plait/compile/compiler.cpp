@@ -31,7 +31,7 @@ Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   const ir::Program prepared =
       prepared_for(target, with_tapes(program), options.makes_kernels, options.observer);
   Segments segments;
-  if (options.memory_budget && options.makes_kernels && target != nullptr) {
+  if (options.memory_budget && options.makes_kernels) {
     segments = segments_within(*options.memory_budget, target, prepared);
   }
   const ir::Program optimized_program =

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/compile/inside/running/compiled_access.h"
+#include "plait/compile/inside/targets/target.h"
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/effects/print.h"
@@ -226,6 +227,8 @@ std::pair<size_t, size_t> kernels_and_operations(const ir::Program& program) {
 
 // The kernel of the maximum has what reads it, and `half`, which its first member does not need.
 TEST(Fusing, FewElementsAreOneRow) {
+  register_all();
+  if (find_target(Device::Kind::cpu) == nullptr) GTEST_SKIP() << "no kernels in this build";
   const auto f = [](const Tensor& x, const Tensor& h, const Tensor& time) {
     const Tensor square = x * x, half = h / 2., y = half * square;
     const Tensor fits = less(max(y), 0.01);
@@ -256,6 +259,8 @@ TEST(Fusing, FewElementsMayHaveRows) {
 
 // In a loop an operation of few elements is a kernel.
 TEST(Fusing, OperationsOfLoopsAreKernels) {
+  register_all();
+  if (find_target(Device::Kind::cpu) == nullptr) GTEST_SKIP() << "no kernels in this build";
   const auto f = [](const Tensor& x, const Tensor& n) {
     const auto more = [&](const std::vector<Tensor>& c) { return less(c[1], n); };
     const auto next = [](const std::vector<Tensor>& c) {

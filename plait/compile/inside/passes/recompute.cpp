@@ -39,7 +39,7 @@ constexpr int64_t kLeastGain = 64 * 1024;
 
 class Recomputing {
  public:
-  Recomputing(const ir::EffectAnalysis& effects, size_t index, const Target& target)
+  Recomputing(const ir::EffectAnalysis& effects, size_t index, const Target* target)
       : effects_(effects),
         index_(index),
         target_(target),
@@ -47,12 +47,13 @@ class Recomputing {
         roles_(function_) {}
 
   // Nothing if no backward pass is found. What is passed from one of `segments` to another is kept.
+  // Without a target there are no kernels that could compute values again.
   std::optional<TurnedFunction> run(uint32_t segments) {
     count_long_steps();
     find_last_uses();
     if (!find_turn()) return std::nullopt;
     if (segments > 1) find_passed(segments);
-    cut();
+    if (target_ != nullptr) cut();
     if (gain_ < kLeastGain) return TurnedFunction{nullptr, turn_, ends_};
     return rewritten();
   }
@@ -140,7 +141,7 @@ class Recomputing {
   bool can_be_recomputed(const Instruction& instruction) const {
     if (!is_passed_.empty() && is_passed_[instruction.index()]) return false;
     return roles_.of(instruction) == Role::pointwise &&
-           is_computed_by(target_, roles_, instruction) && effects_.of(index_, instruction).pure();
+           is_computed_by(*target_, roles_, instruction) && effects_.of(index_, instruction).pure();
   }
 
   int64_t cost_of(const Instruction& instruction) const {
@@ -148,8 +149,8 @@ class Recomputing {
     const int64_t width = size_of(type.dtype());
     const int64_t computed = std::max<int64_t>(width, 4);  // narrow floats are computed as f32
     const bool is_costly =
-        target_.is_costly(instruction.primitive(),
-                          instruction.operand_type(instruction.operands().size() - 1).dtype());
+        target_->is_costly(instruction.primitive(),
+                           instruction.operand_type(instruction.operands().size() - 1).dtype());
     return usual_bytes(type) / width * computed / (is_costly ? kCostlyDivisor : kCheapDivisor);
   }
 
@@ -187,7 +188,9 @@ class Recomputing {
   }
 
   // A use that is not in a kernel reads the value from memory.
-  bool is_in_kernel(const Instruction& user) const { return is_computed_by(target_, roles_, user); }
+  bool is_in_kernel(const Instruction& user) const {
+    return is_computed_by(*target_, roles_, user);
+  }
 
   template <class Visit>  // (defining instruction, whether a kernel uses it)
   void for_each_late_use(Visit&& visit) const {
@@ -314,7 +317,7 @@ class Recomputing {
 
   const ir::EffectAnalysis& effects_;
   const size_t index_;
-  const Target& target_;
+  const Target* target_;
   const ir::Function& function_;
   const Roles roles_;
   std::vector<uint32_t> long_before_;  // the number of long steps before each instruction
@@ -334,7 +337,7 @@ class Recomputing {
 
 ir::Program recomputed(const ir::Program& program, const Target* target, Turns& turns,
                        const Segments& segments) {
-  if (target == nullptr) return program;
+  if (target == nullptr && segments.again == 0) return program;
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());
   turns.assign(functions.size(), 0);
@@ -349,7 +352,7 @@ ir::Program recomputed(const ir::Program& program, const Target* target, Turns& 
   };
   const ir::EffectAnalysis effects(program);
   for (size_t i = 0; i < functions.size(); ++i) {
-    found[i] = Recomputing(effects, i, *target).run(segments.again == 0 ? 1 : segments.count);
+    found[i] = Recomputing(effects, i, target).run(segments.again == 0 ? 1 : segments.count);
     if (found[i]) replace(i, *found[i]);
   }
   ir::Program made = with_functions();

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "plait/cpu/inside/products/bf16_vectors.h"
+#include "plait/cpu/inside/products/bf16_vectors.inl"
 
 namespace plait {
 namespace {

@@ -2,7 +2,7 @@
 // [pairs][kPairedColumns] of columns of b, which the kernels of attention's blocks multiply.
 #include <immintrin.h>
 
-#include "plait/cpu/inside/products/bf16_vectors.h"
+#include "plait/cpu/inside/products/bf16_vectors.inl"
 #include "plait/cpu/inside/repeated_products/paired_kernels.h"
 
 namespace plait {
