@@ -82,7 +82,7 @@ def show(figures, others):
             print(f"  {side:15} {each['why']}", flush=True)
             continue
         ratio = "" if fastest is None else f"{each['median_s'] / fastest:5.2f}"
-        print(f"  {side:15} {1e3 * each['median_s']:8.2f} ms  {ratio:5}  first {each['first_s']:6.2f} s  {each['peak_mb']:6.0f} MB", flush=True)
+        print(f"  {side:15} {1e3 * each['median_s']:8.4g} ms  {ratio:5}  first {each['first_s']:6.2f} s  {each['peak_mb']:6.0f} MB", flush=True)
     return figures["plait"]["median_s"] / fastest if fastest and "median_s" in figures.get("plait", {}) else None
 
 

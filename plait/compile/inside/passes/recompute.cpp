@@ -17,6 +17,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "plait/compile/inside/nests/region.h"
 #include "plait/compile/inside/passes/clusters.h"
@@ -292,7 +293,6 @@ class Recomputing {
 
   // The instructions before the turn that are still used.
   void find_needed() {
-    is_needed_.assign(turn_, false);
     std::vector<bool> is_read(function_.value_count());
     const auto read_late = [&](const Instruction& instruction) {
       for (const ValueId operand : instruction.operands()) {
@@ -301,18 +301,7 @@ class Recomputing {
     };
     for (uint32_t i = turn_; i < size(); ++i) read_late(function_.instruction(i));
     for (const uint32_t each : recomputed_) read_late(function_.instruction(each));
-    for (const ValueId result : function_.results()) is_read[result] = true;
-    for (uint32_t i = turn_; i-- > 0;) {
-      const Instruction instruction = function_.instruction(i);
-      bool is_used = !effects_.of(index_, instruction).pure() || instruction.result_count() == 0 ||
-                     !instruction.size_results().empty();
-      for (size_t k = 0; k < instruction.result_count(); ++k) {
-        is_used = is_used || is_read[instruction.result(k)];
-      }
-      is_needed_[i] = is_used;
-      if (!is_used) continue;
-      for (const ValueId operand : instruction.operands()) is_read[operand] = true;
-    }
+    is_needed_ = needed_before(effects_, index_, turn_, std::move(is_read));
   }
 
   const ir::EffectAnalysis& effects_;

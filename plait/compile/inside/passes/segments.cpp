@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "plait/compile/inside/nests/region.h"
@@ -13,6 +14,12 @@ namespace {
 
 using ir::Instruction;
 using ir::ValueId;
+
+bool is_only_for_results(const ir::EffectAnalysis& effects, size_t function,
+                         const Instruction& instruction) {
+  return effects.of(function, instruction).pure() && instruction.size_results().empty() &&
+         instruction.result_count() > 0;
+}
 
 class Segmenting {
  public:
@@ -79,9 +86,7 @@ class Segmenting {
   }
 
   bool can_be_copied(uint32_t instruction) const {
-    const Instruction copied = function_.instruction(instruction);
-    return effects_.of(index_, copied).pure() && copied.size_results().empty() &&
-           copied.result_count() > 0;
+    return is_only_for_results(effects_, index_, function_.instruction(instruction));
   }
 
   // ---- The segments.
@@ -149,7 +154,7 @@ class Segmenting {
   // By instruction of the forward pass: false if only the backward pass used it, which now uses
   // what is computed again.
   std::vector<bool> needed() const {
-    std::vector<bool> is_needed(turn_), is_read(function_.value_count());
+    std::vector<bool> is_read(function_.value_count());
     const auto read_by = [&](const Instruction& user) {
       for (const ValueId operand : user.operands()) {
         if (!is_again(operand)) is_read[operand] = true;
@@ -159,18 +164,7 @@ class Segmenting {
     for (const auto& segment : again_) {
       for (const uint32_t each : segment) read_by(function_.instruction(each));
     }
-    for (const ValueId result : function_.results()) is_read[result] = true;
-    for (uint32_t i = turn_; i-- > 0;) {
-      const Instruction instruction = function_.instruction(i);
-      bool is_used = !can_be_copied(i);
-      for (size_t k = 0; k < instruction.result_count(); ++k) {
-        is_used = is_used || is_read[instruction.result(k)];
-      }
-      is_needed[i] = is_used;
-      if (!is_used) continue;
-      for (const ValueId operand : instruction.operands()) is_read[operand] = true;
-    }
-    return is_needed;
+    return needed_before(effects_, index_, turn_, std::move(is_read));
   }
 
   TurnedFunction rewritten() {
@@ -231,6 +225,24 @@ class Segmenting {
 };
 
 }  // namespace
+
+std::vector<bool> needed_before(const ir::EffectAnalysis& effects, size_t index, uint32_t turn,
+                                std::vector<bool> is_read) {
+  const ir::Function& function = effects.program().function(index);
+  for (const ValueId result : function.results()) is_read[result] = true;
+  std::vector<bool> is_needed(turn);
+  for (uint32_t i = turn; i-- > 0;) {
+    const Instruction instruction = function.instruction(i);
+    bool is_used = !is_only_for_results(effects, index, instruction);
+    for (size_t k = 0; k < instruction.result_count(); ++k) {
+      is_used = is_used || is_read[instruction.result(k)];
+    }
+    is_needed[i] = is_used;
+    if (!is_used) continue;
+    for (const ValueId operand : instruction.operands()) is_read[operand] = true;
+  }
+  return is_needed;
+}
 
 SegmentEnds segment_ends(const ir::EffectAnalysis& effects, size_t function, uint32_t turn,
                          uint32_t count) {

@@ -22,6 +22,11 @@ using SegmentEnds = std::vector<uint32_t>;
 SegmentEnds segment_ends(const ir::EffectAnalysis& effects, size_t function, uint32_t turn,
                          uint32_t count);
 
+// By instruction before the turn: true if it is still needed where later ones read these values, or
+// its effects are.
+std::vector<bool> needed_before(const ir::EffectAnalysis& effects, size_t function, uint32_t turn,
+                                std::vector<bool> is_read);
+
 struct TurnedFunction {
   std::shared_ptr<const ir::Function> function;  // null if nothing is computed again
   uint32_t turn = 0;                             // the first instruction of its backward pass
