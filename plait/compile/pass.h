@@ -52,6 +52,7 @@ ir::Program simplified(const ir::Program& program);
 ir::Program hoisted(const ir::Program& program);
 ir::Program with_fission(const ir::Program& program);
 ir::Program with_libraries(const ir::Program& program);
+ir::Program with_row_updates(const ir::Program& program);
 ir::Program expanded(const ir::Program& program);
 ir::Program recomputed(const ir::Program& program);
 ir::Program fused(const ir::Program& program);

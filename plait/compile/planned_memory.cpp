@@ -45,7 +45,8 @@ class Estimate {
     std::map<uint32_t, int64_t> by_cell;
     for (Register r = 0; r < function_.registers.size(); ++r) {
       const bool is_parameter = std::ranges::count(function_.parameters, r) != 0;
-      if (is_parameter || function_.registers[r].storage != Storage::own) continue;
+      const RegisterInfo& info = function_.registers[r];
+      if (is_parameter || info.storage != Storage::own || info.is_overwritten) continue;
       int64_t& bytes = by_cell[function_.registers[r].cell];
       bytes = std::max(bytes, bytes_of(r));
     }

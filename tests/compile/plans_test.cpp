@@ -200,6 +200,84 @@ TEST(Memory, ReusesDonatedArgumentsOnly) {
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
 }
 
+// Each branch reads the values from before it for the last time, but for rounds of a loop.
+TEST(Memory, ValuesEndInEachBranch) {
+  const ir::Program program = parsed(R"(
+    func @main(%c: i64[], %x: f32[40]) -> (f32[40]) {
+      %y = exp %x
+      %z = tanh %x
+      %r = switch @loop, @both, @one(%c, %y, %z)
+      return %r
+    }
+    func @loop(%y: f32[40], %z: f32[40]) -> (f32[40]) {
+      %r = scan @round(%y, %z) {constants = 1, carries = 1, length = 3, reverse = false}
+      return %r
+    }
+    func @round(%y: f32[40], %h: f32[40]) -> (f32[40]) {
+      %m = multiply %h, %y
+      return %m
+    }
+    func @both(%y: f32[40], %z: f32[40]) -> (f32[40]) {
+      %r = add %y, %z
+      %s = multiply %r, %y
+      return %s
+    }
+    func @one(%y: f32[40], %z: f32[40]) -> (f32[40]) {
+      return %y
+    })");
+  for (const std::string_view passes : {"", "-inline", "-fuse"}) {
+    const PassesLeftOut out{std::string(passes)};
+    for (const int64_t choice : {0, 1, 2}) {
+      expect_as_evaluated(program, {full({}, choice, DType::i64), numbers({40}, 1)}, 1e-6);
+    }
+  }
+}
+
+// A loop of no rounds has parts whose sizes would be negative.
+TEST(Memory, SizesOfALoopThatDoesNotRun) {
+  const ir::Program program = parsed(R"(
+func @main<n>(%p0: f64[n]) -> (f64[], f64[n]) {
+  %0 = reduce_sum %p0 {axes = [0]} : f64[]
+  %1 = size {value = n} : i64[]
+  %2 = convert %1 {dtype = f64} : f64[]
+  %3 = divide %0, %2 : f64[]
+  %4, %5 = scan @body<n>(%p0, %3, %p0) {constants = 1, carries = 1, length = n} : f64[], f64[n]
+  return %4, %5
+}
+
+func @body<n>(%p0: f64[n], %p1: f64[], %p2: f64[]) -> (f64[], f64[]) {
+  %0 = broadcast %p1 {sizes = [n]} : f64[n]
+  %1 = multiply %p0, %0 : f64[n]
+  %2 = slice %1 {axis = 0, start = 0, count = 1} : f64[1]
+  %3 = slice %1 {axis = 0, start = 1, count = n - 1} : f64[n - 1]
+  %4 = multiply %p2, %p1 : f64[]
+  %5 = literal {value = f64[](0)} : f64[]
+  %6 = reduce_sum %2 {axes = [0]} : f64[]
+  %9 = add %5, %6 : f64[]
+  %10 = reduce_sum %3 {axes = [0]} : f64[]
+  %11 = size {value = n - 1} : i64[]
+  %12 = convert %11 {dtype = f64} : f64[]
+  %13 = divide %10, %12 : f64[]
+  %14 = add %9, %13 : f64[]
+  %15 = literal {value = f64[](0.3)} : f64[]
+  %16 = multiply %14, %15 : f64[]
+  %21 = add %p1, %16 : f64[]
+  %22 = tanh %21 : f64[]
+  return %22, %4
+}
+)");
+  const Compiled compiled(program);
+  for (const int64_t n : {0, 1, 2}) {
+    const Tensors given{numbers({n}, 1, DType::f64)};
+    for (const bool is_guarded : {false, true}) {
+      expect_as_good_as_same(
+          "compiled",
+          CompiledAccess::run(compiled, given, {.arena = ArenaOptions{.is_guarded = is_guarded}}),
+          evaluate(program, given), 1e-10);
+    }
+  }
+}
+
 TEST(Memory, HostCodeMayKeepWhatItIsGiven) {
   Tensors kept, copies;
   const auto f = [&](const Tensor& x) {

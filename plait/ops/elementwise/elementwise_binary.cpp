@@ -577,6 +577,7 @@ const ir::Primitive& bitwise_or_primitive() { return elementwise_binary_ops().bi
 const ir::Primitive& bitwise_xor_primitive() { return elementwise_binary_ops().bitwise_xor; }
 const ir::Primitive& equal_primitive() { return elementwise_binary_ops().equal; }
 const ir::Primitive& select_primitive() { return elementwise_binary_ops().select; }
+const ir::Primitive& clamp_primitive() { return elementwise_binary_ops().clamp; }
 
 void register_binary_ops() { elementwise_binary_ops(); }
 

@@ -22,6 +22,7 @@ const ir::Primitive& bitwise_or_primitive();
 const ir::Primitive& bitwise_xor_primitive();
 const ir::Primitive& equal_primitive();
 const ir::Primitive& select_primitive();
+const ir::Primitive& clamp_primitive();
 
 // ---- Arrays.
 const ir::Primitive& convert_primitive();

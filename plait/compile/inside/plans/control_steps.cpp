@@ -51,6 +51,7 @@ void add_branches(const Instruction& instruction, PlannedBody& body, StepWriter&
   } else {
     writer.lead(choice_at, begins);
   }
+  writer.end_branches(std::move(begins));
 }
 
 void add_while(const Instruction& instruction, PlannedBody& body, StepWriter& writer,

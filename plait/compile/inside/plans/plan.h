@@ -26,7 +26,8 @@ enum class Storage : uint8_t { frame, own, through_view };
 struct RegisterInfo {
   ir::Type type;  // with the plan's sizes
   Storage storage = Storage::frame;
-  uint32_t cell = 0;  // registers with disjoint lifetimes share one
+  uint32_t cell = 0;            // registers with disjoint lifetimes share one
+  bool is_overwritten = false;  // the result of its last reader has its memory
 };
 
 struct PlannedFunction {
@@ -51,6 +52,12 @@ struct PlannedFunction {
     std::vector<Register> carries;
   };
   std::vector<Loop> loops;
+  // The steps of each branch, [begins[i], begins[i + 1]); those of the last one end at `end`.
+  struct Branches {
+    std::vector<uint32_t> begins;
+    uint32_t end = 0;
+  };
+  std::vector<Branches> branches;  // inner ones come first
 };
 
 struct Plan {

@@ -63,6 +63,10 @@ void StepWriter::end_loop(PlannedFunction::Loop loop, uint32_t leaving) {
   planned_.loops.push_back(std::move(loop));
 }
 
+void StepWriter::end_branches(std::vector<uint32_t> begins) {
+  planned_.branches.push_back({std::move(begins), here()});
+}
+
 PlannedFunction StepWriter::finish(std::vector<Register> results, std::vector<Dim> result_sizes) {
   planned_.results = std::move(results);
   planned_.result_sizes = std::move(result_sizes);

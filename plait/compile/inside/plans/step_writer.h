@@ -30,6 +30,8 @@ class StepWriter {
             bool is_loop_carry = false);
   // `leaving` is the step that exits the loop.
   void end_loop(PlannedFunction::Loop loop, uint32_t leaving);
+  // The last of the branches ends here.
+  void end_branches(std::vector<uint32_t> begins);
 
   const std::vector<Register>& parameters() const { return planned_.parameters; }
   PlannedFunction finish(std::vector<Register> results, std::vector<Dim> result_sizes);

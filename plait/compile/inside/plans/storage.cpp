@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <unordered_set>
+
+#include "plait/ops/inside/primitives.h"
 
 namespace plait::compile {
 namespace {
@@ -26,6 +29,15 @@ bool lets_escape(const Step& step) {
 // True if its results can be stored in the frame.
 bool fills_memory(const Step& step) {
   return step.is<KernelStep>() || step.is<PrimitiveStep>() || step.is<BeginScanStep>();
+}
+
+// True for primitives whose result is their first operand, changed in place if nothing else holds
+// it.
+bool overwrites_first(const ir::Primitive& primitive) {
+  static const std::unordered_set<const ir::Primitive*> kAll{
+      &scatter_set_primitive(),     &scatter_add_primitive(),     &scatter_multiply_primitive(),
+      &scatter_minimum_primitive(), &scatter_maximum_primitive(), &update_slice_primitive()};
+  return kAll.contains(&primitive);
 }
 
 class StorageAssigner {
@@ -84,10 +96,36 @@ class StorageAssigner {
         step.is_last[k] = last_use_[r] == i && !stands_later(step, k);
       }
     }
+    for (const PlannedFunction::Branches& each : function_.branches) read_last_in_branches(each);
     for (const PlannedFunction::Loop& loop : function_.loops) {
       for (const Register carry : loop.carries) read_last_in_body(loop, carry);
       drop_behind(loop);
     }
+  }
+
+  // A value from before the branches that is not read after them is read for the last time in each.
+  void read_last_in_branches(const PlannedFunction::Branches& branches) {
+    const std::vector<uint32_t>& begins = branches.begins;
+    for (size_t i = 0; i + 1 < begins.size(); ++i) {
+      std::unordered_set<Register> seen;
+      for (uint32_t at = begins[i + 1]; at-- > begins[i];) {
+        Step& step = function_.steps[at];
+        for (size_t k = 0; k < step.operands.size(); ++k) {
+          const Register r = step.operands[k];
+          const bool ends_in_later = last_use_[r] >= begins[i + 1] && last_use_[r] < branches.end;
+          if (!ends_in_later || first_[r] >= begins[0] || stands_later(step, k)) continue;
+          if (!seen.insert(r).second) continue;
+          step.is_last[k] = !is_in_loop_within(at, begins[i], begins[i + 1]);
+        }
+      }
+    }
+  }
+
+  // True if the step is in a loop among the steps [begin, end).
+  bool is_in_loop_within(uint32_t step, uint32_t begin, uint32_t end) const {
+    return std::ranges::any_of(function_.loops, [&](const PlannedFunction::Loop& loop) {
+      return loop.begin >= begin && loop.end < end && step >= loop.begin && step < loop.end;
+    });
   }
 
   // True if the same operand occurs again later in the step.
@@ -179,6 +217,17 @@ class StorageAssigner {
         if (fits && !escapes_[r]) info.storage = Storage::frame;
       }
     }
+    for (const Step& step : function_.steps) let_overwrite(step);
+  }
+
+  // An operand in the frame would be copied.
+  void let_overwrite(const Step& step) {
+    const auto* primitive = step.as<PrimitiveStep>();
+    if (primitive == nullptr || !overwrites_first(*primitive->operation.primitive)) return;
+    RegisterInfo& operand = function_.registers[step.operands[0]];
+    if (!step.is_last[0] || operand.storage == Storage::through_view) return;
+    operand.storage = function_.registers[step.results[0]].storage = Storage::own;
+    operand.is_overwritten = true;
   }
 
   void extend_to_what_looks() {

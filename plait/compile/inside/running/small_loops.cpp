@@ -1,6 +1,7 @@
 #include "plait/compile/inside/running/small_loops.h"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "plait/core/inside/sizes/integer_arithmetic.h"
@@ -20,8 +21,13 @@ bool is_known_array(const ir::Type& type, const SymbolMap<int64_t>& sizes) {
          std::ranges::all_of(type.shape(), [&](Dim dim) { return is_known(dim, sizes); });
 }
 
-int64_t bytes_of(const ArrayType& type) {
-  return quotient_up(element_count_of(type.sizes) * size_of(type.dtype), kAlign) * kAlign;
+// Nothing if they are too many, or if a size is negative, as in loops that do not run.
+std::optional<int64_t> few_bytes_of(const ArrayType& type) {
+  int64_t bytes = size_of(type.dtype);
+  for (const int64_t size : type.sizes) {
+    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return std::nullopt;
+  }
+  return bytes <= kMostBytes ? std::optional(quotient_up(bytes, kAlign) * kAlign) : std::nullopt;
 }
 
 // True if there is an action for the step (below).
@@ -71,9 +77,10 @@ bool is_small(const BoundFunction& bound, const PlannedFunction::Loop& loop) {
     for (const Register r : step.results) {
       const ir::Type& type = bound.function->registers[r].type;
       if (!is_known_array(type, bound.named)) return false;
-      const int64_t more = bytes_of(bound_type(type, bound.named));
-      bytes += more;
-      if (step.is<MoveStep>() || step.is<NextSliceStep>()) copied += more;
+      const auto more = few_bytes_of(bound_type(type, bound.named));
+      if (!more) return false;
+      bytes += *more;
+      if (step.is<MoveStep>() || step.is<NextSliceStep>()) copied += *more;
       if (bytes > kMostBytes || copied > kMostCopied) return false;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -42,6 +44,36 @@ JointLayout joined_rows(const Layout& x, const Layout& updates, size_t point_ran
   return JointLayout(both);
 }
 
+// The points whose updates are not dropped, those of a row one after the other, in their order.
+std::vector<int64_t> order_by_row(std::span<const int64_t> offsets) {
+  const size_t mask = std::bit_ceil(2 * offsets.size()) - 1;
+  constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
+  constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
+  std::vector<uint32_t> table(mask + 1, kEmpty), row_of(offsets.size(), kEmpty);
+  std::vector<int64_t> rows, starts{0};
+  for (size_t point = 0; point < offsets.size(); ++point) {
+    if (offsets[point] == IndexedRows::kNowhere) continue;
+    size_t place =
+        static_cast<size_t>((static_cast<uint64_t>(offsets[point]) * kMultiplier) >> 32) & mask;
+    while (table[place] != kEmpty && rows[table[place]] != offsets[point])
+      place = (place + 1) & mask;
+    if (table[place] == kEmpty) {
+      table[place] = static_cast<uint32_t>(rows.size());
+      rows.push_back(offsets[point]);
+      starts.push_back(0);
+    }
+    row_of[point] = table[place];
+    ++starts[row_of[point] + 1];
+  }
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<int64_t> order(static_cast<size_t>(starts.back()));
+  for (size_t point = 0; point < offsets.size(); ++point) {
+    if (row_of[point] == kEmpty) continue;
+    order[static_cast<size_t>(starts[row_of[point]]++)] = static_cast<int64_t>(point);
+  }
+  return order;
+}
+
 // One call, with several strategies for dividing the work among threads.
 class Scatter {
  public:
@@ -57,7 +89,10 @@ class Scatter {
     const int64_t points = updates_.points, inner = updates_.inner();
     const int64_t grain = std::max<int64_t>(kWork / updates_.row_count, 1);
     if (unique) return share(loops_.loop, nullptr, points, grain);
-    if (loops_.grouped != nullptr) return run_grouped(grain);
+    const bool are_few = points < std::numeric_limits<uint32_t>::max();
+    if (loops_.grouped != nullptr && updates_.row_count >= loops_.grouped_from && are_few) {
+      return run_grouped(grain);
+    }
     const int64_t work = points * updates_.row_count;
     if (work <= kWork || thread_count() == 1) {
       return run(loops_.loop, {nullptr, 0, points, 0, inner});
@@ -102,13 +137,8 @@ class Scatter {
   }
 
   void run_grouped(int64_t grain) {
-    std::vector<int64_t> order;
-    for (int64_t point = 0; point < updates_.points; ++point) {
-      if (updates_.offsets[point] != IndexedRows::kNowhere) order.push_back(point);
-    }
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return updates_.offsets[a] < updates_.offsets[b];
-    });
+    const std::vector<int64_t> order =
+        order_by_row({updates_.offsets, static_cast<size_t>(updates_.points)});
     updates_.points = static_cast<int64_t>(order.size());
     share(loops_.grouped, order.data(), updates_.points, grain);
   }

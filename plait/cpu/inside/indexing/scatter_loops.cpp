@@ -11,6 +11,8 @@
 namespace plait {
 namespace {
 
+constexpr int64_t kLongRow = 16;  // elements; the updates of longer rows are summed first
+
 struct Set {
   template <class T>
   static T of(T, T b) {
@@ -124,26 +126,28 @@ void combine_rows(const RowUpdates& updates, const RowPart& part, std::byte* x,
   }
 }
 
-// Combines one line of a row with the updates of points order[begin…end).
+// Combines the updates of points order[begin…end) with each other, then with one line of a row.
 template <class Op, class T>
 void combine_group(const RowUpdates& updates, const RowPart& part, T* to, const T* from) {
+  using Wide = std::conditional_t<kIsPackedFloat<T>, float, T>;
   constexpr int64_t kColumns = 256;
   const Strides strides(updates.row);
-  std::array<float, kColumns> sums;
+  std::array<Wide, kColumns> sums;
   for (int64_t first = 0; first < updates.inner(); first += kColumns) {
     const int64_t count = std::min(kColumns, updates.inner() - first);
-    T* const line = to + first * strides.to;
-    for (int64_t k = 0; k < count; ++k) {
-      sums[static_cast<size_t>(k)] = static_cast<float>(line[k * strides.to]);
-    }
     for (int64_t i = part.begin; i < part.end; ++i) {
       const T* const update = from + part.point(i) * updates.apart + first * strides.from;
       for (int64_t k = 0; k < count; ++k) {
-        float& sum = sums[static_cast<size_t>(k)];
-        sum = Op::of(sum, static_cast<float>(update[k * strides.from]));
+        Wide& sum = sums[static_cast<size_t>(k)];
+        const auto value = static_cast<Wide>(update[k * strides.from]);
+        sum = i == part.begin ? value : Op::of(sum, value);
       }
     }
-    for (int64_t k = 0; k < count; ++k) line[k * strides.to] = T(sums[static_cast<size_t>(k)]);
+    T* const line = to + first * strides.to;
+    for (int64_t k = 0; k < count; ++k) {
+      T& element = line[k * strides.to];
+      element = T(Op::of(static_cast<Wide>(element), sums[static_cast<size_t>(k)]));
+    }
   }
 }
 
@@ -186,9 +190,12 @@ template <class Op>
 RowLoops arithmetic_loops(DType dtype) {
   return with_element_type(dtype, []<class T>(std::type_identity<T>) -> RowLoops {
     if constexpr (kIsPackedFloat<T>) {
-      return {combine_rows<Op, T>, combine_groups<Op, T>};
+      return {combine_rows<Op, T>, combine_groups<Op, T>, 1};
+    } else if constexpr ((std::is_floating_point_v<T> || kIsComplex<T>) &&
+                         std::is_same_v<Op, Add>) {
+      return {combine_rows<Op, T>, combine_groups<Op, T>, kLongRow};
     } else if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, KeyBits>) {
-      return {combine_rows<Op, T>, nullptr};
+      return {.loop = combine_rows<Op, T>};
     } else {
       return {};
     }
@@ -199,7 +206,7 @@ template <class Op>
 RowLoops order_loops(DType dtype) {
   return with_element_type(dtype, []<class T>(std::type_identity<T>) -> RowLoops {
     if constexpr (!kIsComplex<T> && !std::is_same_v<T, KeyBits>) {
-      return {combine_rows<Op, T>, nullptr};
+      return {.loop = combine_rows<Op, T>};
     } else {
       return {};
     }
@@ -210,7 +217,7 @@ RowLoops order_loops(DType dtype) {
 
 RowLoops find_row_loops(Combine combine, DType dtype) {
   switch (combine) {
-    case Combine::set: return {loop_of_set(dtype), nullptr};
+    case Combine::set: return {.loop = loop_of_set(dtype)};
     case Combine::add: return arithmetic_loops<Add>(dtype);
     case Combine::multiply: return arithmetic_loops<Multiply>(dtype);
     case Combine::minimum: return order_loops<Minimum>(dtype);

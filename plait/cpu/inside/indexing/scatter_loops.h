@@ -35,9 +35,11 @@ using RowLoop = void (*)(const RowUpdates& updates, const RowPart& part, std::by
 
 struct RowLoops {
   RowLoop loop = nullptr;
-  // Accumulates in f32 and rounds once per row: needs an order in which the points of a row are
-  // consecutive.
+  // Combines the updates of a row with each other, narrow floats in f32, before the row is rounded
+  // once: many small updates are not lost beside a large element. Needs an order in which the
+  // points of a row are consecutive.
   RowLoop grouped = nullptr;
+  int64_t grouped_from = 0;  // elements of a row, for which it is used
 };
 RowLoops find_row_loops(Combine combine, DType dtype);
 
