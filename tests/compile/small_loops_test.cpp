@@ -7,6 +7,7 @@
 
 #include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/source_line.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/products/linear.h"
@@ -263,6 +264,7 @@ TEST(SmallLoops, FailAtTheirStep) {
     compiled(Tensors{whole(7), arguments[1], arguments[2]});
     ADD_FAILURE() << "expected an IndexError";
   } catch (const IndexError& error) {
+    if (!can_read_source_lines()) return;
     EXPECT_TRUE(error.location().text().ends_with(fmt::format(":{}", line))) << error.what();
   }
   expect_as_step_by_step(compiled, arguments);

@@ -23,7 +23,7 @@ case("softmax", softmax, family=FAMILY, large=False, tolerance="normalised",
      samples=samples + [Sample(((4, 3),), {"axis": 1, "masked_is_zero": True})],
      specials=[Sample((ROWS,), {"axis": 1}), Sample((ROWS,), {"axis": 1, "masked_is_zero": True})])
 case("log_softmax", lambda x, axis, masked_is_zero=False: scipy.special.log_softmax(x, axis) if x.size else x, family=FAMILY,
-     large=False, tolerance="normalised", samples=samples)
+     large=False, tolerance="normalised", scale=lambda x, axis, masked_is_zero=False: np.max(x, axis, keepdims=True, initial=0), samples=samples)
 
 
 def standardize(x, epsilon, is_centred=True):

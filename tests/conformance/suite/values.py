@@ -48,6 +48,15 @@ def expected_dtype(case, operands, attributes, expected):
     return DTYPE_OF[expected.dtype]
 
 
+def scale_of(case, operands, attributes, expected, dtype):
+    """The magnitude that errors are relative to; None if it is the result's."""
+    if case.scale is None or dtype.kind not in ("floating", "complex"):
+        return None
+    wide = [np.abs(x.astype(np.complex128)) if x.dtype.kind == "c" else np.abs(x.astype(np.float64)) for x in operands]
+    with np.errstate(all="ignore"):
+        return np.maximum(case.scale(*wide, **attributes), np.abs(expected).astype(np.float64))
+
+
 def disagreements(case, operands, attributes, special=False):
     """A description of the differences between Plait and the oracle."""
     actual = run(case, operands, attributes)
@@ -63,11 +72,7 @@ def disagreements(case, operands, attributes, special=False):
         if a.dtype != numpy_dtype(dtype) or a.shape != e.shape:
             found.append(f"gives {DTYPE_OF[a.dtype]}{list(a.shape)}, expected {dtype}{list(e.shape)}")
             continue
-        scale = None
-        if case.scale is not None and dtype.kind in ("floating", "complex"):
-            wide = [np.abs(x.astype(np.complex128)) if x.dtype.kind == "c" else np.abs(x.astype(np.float64)) for x in operands]
-            with np.errstate(all="ignore"):
-                scale = np.maximum(case.scale(*wide, **attributes), np.abs(e).astype(np.float64))
+        scale = scale_of(case, operands, attributes, e, dtype)
         mask = compare.differing(a, e, dtype, tolerances.ulps(case.tolerance, dtype), scale, special and case.zero_signs)
         if special:
             mask &= ~differences.known(case.primitive.name, operands, a)

@@ -76,7 +76,7 @@ class Tracing(unittest.TestCase):
         step = plait.trace(lambda x, w: plait.value_and_grad(lambda w: plait.sum(plait.tanh(x @ w) ** 2))(w))(plait.Spec("f32[n, 64]"), plait.Spec("f32[64, 32]"))
         memory = step.memory(n=1000)
         self.assertEqual((memory.arguments, memory.results, memory.is_complete), (4 * (64_000 + 2048), 4 * (1 + 2048), True))
-        self.assertTrue(4 * 32_000 <= memory.temporaries <= 3 * 4 * 32_000)
+        self.assertTrue(4 * 32_000 <= memory.temporaries <= 6 * 4 * 32_000)  # without kernels, as each operation needs its operands and result
         self.assertEqual(memory.peak, memory.arguments + memory.results + memory.temporaries)
         with self.assertRaisesRegex(plait.ValueError, r"the size n is not known(.|\n)*hint: pass a number"):
             step.memory()

@@ -55,7 +55,13 @@ INLINE f64 exponent(f64 x) {
   if (x - x == 0) ::frexp(x, &result);
   return result;
 }
-INLINE f64 ndtr(f64 x) { return 0.5 * ::erfc(-0.70710678118654752440 * x); }
+// erfc amplifies the rounding of -x / sqrt(2), high; low is what is missing there.
+INLINE f64 ndtr(f64 x) {
+  const f64 high = -0.70710678118654752440 * x;
+  if (!(::fabs(x) < 40)) return 0.5 * ::erfc(high);
+  const f64 low = ::fma(-0.70710678118654752440, x, -high) + 4.8336466567264567e-17 * x;
+  return 0.5 * (::erfc(high) - 1.1283791670955126 * ::exp(-high * high) * low);
+}
 INLINE f64 log_ndtr(f64 x) {
   if (x > 0) return ::log1p(-ndtr(-x));
   if (!(x < -5)) return ::log(ndtr(x));
