@@ -3,6 +3,7 @@
 
 #include "plait/compile/inside/running/compiled_access.h"
 #include "plait/core/error.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/products/linear.h"

@@ -8,6 +8,7 @@
 #include "plait/compile/inside/running/compiled_access.h"
 #include "plait/compile/pass.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/indexing/gather.h"
 #include "plait/ops/inside/primitives.h"
 

@@ -264,8 +264,9 @@ TEST(SmallLoops, FailAtTheirStep) {
     compiled(Tensors{whole(7), arguments[1], arguments[2]});
     ADD_FAILURE() << "expected an IndexError";
   } catch (const IndexError& error) {
-    if (!can_read_source_lines()) return;
-    EXPECT_TRUE(error.location().text().ends_with(fmt::format(":{}", line))) << error.what();
+    if (can_read_source_lines()) {
+      EXPECT_TRUE(error.location().text().ends_with(fmt::format(":{}", line))) << error.what();
+    }
   }
   expect_as_step_by_step(compiled, arguments);
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "plait/tensor/inside/memory/buffer_source.h"
+#include "plait/tensor/inside/memory/kept_data.h"
 #include "plait/tensor/memory/device_memory.h"
 
 namespace plait {
@@ -47,7 +48,29 @@ Buffer Buffer::elsewhere(void* data, std::function<void()> release, bool is_borr
   return buffer;
 }
 
+void Buffer::lend() const { block_->uses.store(kLent, std::memory_order_relaxed); }
+
+KeptData& Buffer::kept(KeptData* (*make)()) const {
+  KeptData* known = block_->kept.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  std::unique_ptr<KeptData> made(make());
+  const bool is_first =
+      block_->kept.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel);
+  return is_first ? *made.release() : *known;
+}
+
+void Buffer::forget(MemoryBlock* block) noexcept {
+  delete block->kept.exchange(nullptr, std::memory_order_acq_rel);
+  if (block->uses.load(std::memory_order_relaxed) != kLent) {
+    block->uses.store(0, std::memory_order_relaxed);
+  }
+}
+
 void Buffer::destroy(MemoryBlock* block) noexcept {
+  if (block->uses.load(std::memory_order_relaxed) != 0) {
+    forget(block);
+    block->uses.store(0, std::memory_order_relaxed);
+  }
   if (block->release == nullptr) {
     return block->memory != nullptr ? free_block_on_device(block) : free_block(block);
   }

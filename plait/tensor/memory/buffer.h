@@ -47,15 +47,38 @@ class Buffer {
   std::byte* data() const { return block_->data; }
   bool is_borrowed() const { return block_->is_borrowed; }
   // True if this is the only owner and the memory is not borrowed.
+  // Then the caller may change the bytes: what is kept of them is dropped.
   bool is_writable() const {
-    return block_->owners.load(std::memory_order_acquire) == 1 && !is_borrowed();
+    if (block_->owners.load(std::memory_order_acquire) != 1 || is_borrowed()) return false;
+    if (block_->uses.load(std::memory_order_relaxed) != 0) forget(block_);
+    return true;
   }
+
+  // ---- Data that is kept with the bytes.
+
+  // A program was given the bytes, and does not change them.
+  void note_use() const {
+    uint8_t uses = block_->uses.load(std::memory_order_relaxed);
+    if (uses >= kEnoughUses || !can_keep()) return;
+    block_->uses.compare_exchange_strong(uses, static_cast<uint8_t>(uses + 1));
+  }
+  // True if several programs were given them: data that is computed of them will be needed again.
+  bool is_in_use() const { return block_->uses.load(std::memory_order_relaxed) == kEnoughUses; }
+  // Others get the address, and may change the bytes: nothing is kept from now on.
+  void lend() const;
+  // The data that is kept, made by `make` if there is none. Only if is_in_use().
+  KeptData& kept(KeptData* (*make)()) const;
   friend bool operator==(const Buffer&, const Buffer&) = default;  // the same memory
 
  private:
   static Buffer elsewhere(void* data, std::function<void()> release, bool is_borrowed);
   static void destroy(MemoryBlock* block) noexcept;
+  static void forget(MemoryBlock* block) noexcept;
+  // Memory of the host from the allocator.
+  bool can_keep() const { return block_->data == block_->own_data(); }
   explicit Buffer(MemoryBlock* block) : block_(block) {}
+
+  static constexpr uint8_t kEnoughUses = 2, kLent = 255;
 
   MemoryBlock* block_ = nullptr;
 };

@@ -16,6 +16,7 @@
 namespace plait {
 
 class DeviceMemory;
+class KeptData;
 
 namespace setting {
 extern Setting<int64_t> kMemoryLimit, kDeviceMemoryLimit;
@@ -36,10 +37,12 @@ struct alignas(64) MemoryBlock {
   std::atomic<uint32_t> owners{1};           // for Buffer
   std::function<void()>* release = nullptr;  // for Buffer, if the bytes are outside the block
   std::byte* data = own_data();
-  MemoryBlock* next = nullptr;     // in a free list
-  DeviceMemory* memory = nullptr;  // owner of `data`; null for the host's
-  Device device = {};              // where `data` is
-  bool is_borrowed = false;        // for Buffer: the bytes belong to someone else
+  MemoryBlock* next = nullptr;           // in a free list
+  DeviceMemory* memory = nullptr;        // owner of `data`; null for the host's
+  Device device = {};                    // where `data` is
+  bool is_borrowed = false;              // for Buffer: the bytes belong to someone else
+  std::atomic<uint8_t> uses{0};          // see Buffer::note_use
+  std::atomic<KeptData*> kept{nullptr};  // see Buffer::kept
 
   std::byte* own_data() { return reinterpret_cast<std::byte*>(this + 1); }
 };

@@ -116,6 +116,7 @@ Managed* lend(Array given) {
   const DlType type = dl_type_of(array.dtype());
   auto* lending = new Lending<Managed>{{}, std::move(array), {}, {}};
   const Array& lent = lending->array;
+  lent.buffer().lend();
   for (size_t i = 0; i < lent.rank(); ++i) {
     lending->sizes.push_back(lent.sizes()[i]);
     lending->strides.push_back(lent.layout().strides[i]);

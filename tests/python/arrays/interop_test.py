@@ -92,6 +92,16 @@ class Given(unittest.TestCase):
         x[0] = 1
         self.assertEqual((float(x[0]), shared[0]), (1, 0))
 
+    def test_programs_see_what_the_taker_changes(self):
+        w, x = plait.random.normal(plait.random.key(1), (320, 320)), plait.random.normal(plait.random.key(2), (320, 320))
+        product = plait.jit(lambda x, w: x @ w)
+        for _ in range(4):
+            product(x, w)  # w is kept in the layout of products
+        for factor in (2, 3):
+            torch.from_dlpack(w).mul_(factor)
+            for _ in range(3):
+                np.testing.assert_array_equal(np.asarray(product(x, w)), np.asarray(product(x, w + 0)))
+
     def test_arguments(self):
         x = plait.zeros(3)
         self.assertEqual(tuple(map(int, x.__dlpack_device__())), (1, 0))

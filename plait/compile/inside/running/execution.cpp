@@ -43,6 +43,15 @@ std::vector<Buffer> guard(std::vector<Value>& arguments, int64_t shift) {
   return unwritable;
 }
 
+// Arguments that the program does not change.
+void note_uses(std::span<const Value> arguments) {
+  for (const Value& argument : arguments) {
+    if (!argument.is_machine()) continue;
+    const Array& array = TensorMachine::array_of(argument);
+    if (!array.is_writable()) array.buffer().note_use();
+  }
+}
+
 // Runs steps one after the other, and decides which is next. Between two steps, the frame on top of
 // the stack says where it is; a call is complete when its callee has left.
 class Execution {
@@ -55,6 +64,7 @@ class Execution {
 
   ExecutionResults run(std::span<const int64_t> sizes, std::vector<Value> arguments) {
     const LoopContext::Scope scope(memory_);
+    note_uses(arguments);
     std::vector<Buffer> unwritable;
     if (memory_.is_guarded()) unwritable = guard(arguments, memory_.options().shift);
     try {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "plait/core/numbers/dtype.h"
 
@@ -50,6 +51,7 @@ class PackedLibraryProduct {
  public:
   virtual ~PackedLibraryProduct() = default;
   virtual int64_t packed_bytes() const = 0;
+  virtual std::span<const int64_t> packed_layout() const = 0;  // equal for equal layouts
   // Number of parts in which b is packed.
   virtual int64_t parts() const = 0;
   virtual void pack(int64_t part, const std::byte* b, std::byte* packed) = 0;

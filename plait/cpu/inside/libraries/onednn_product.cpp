@@ -100,11 +100,13 @@ class PackedOnednnProduct : public PackedLibraryProduct {
         s.last_rows == s.rows
             ? product_
             : product_of(described(a_of(s, s.last_rows), packed_, out_of(s, s.last_rows)));
+    layout_ = layout_of(packed_);
     prepare_packing(s);
     return product_ != nullptr && last_product_ != nullptr;
   }
 
   int64_t packed_bytes() const override { return static_cast<int64_t>(packed_.get_size()); }
+  std::span<const int64_t> packed_layout() const override { return layout_; }
   int64_t parts() const override { return static_cast<int64_t>(packings_.size()); }
   void pack(int64_t part, const std::byte* b, std::byte* packed) override {
     const Packing& packing = packings_[static_cast<size_t>(part)];
@@ -129,6 +131,18 @@ class PackedOnednnProduct : public PackedLibraryProduct {
     return matrix(s.dtype, rows, s.columns, s.columns, 1);
   }
 
+  static std::vector<int64_t> layout_of(const memory::desc& matrix) {
+    const dnnl_blocking_desc_t& blocks = matrix.data.format_desc.blocking;
+    std::vector<int64_t> layout{matrix.data.format_kind, matrix.data.data_type, blocks.inner_nblks};
+    for (int i = 0; i < 2; ++i) {
+      layout.insert(layout.end(), {matrix.data.padded_dims[i], blocks.strides[i]});
+    }
+    for (int i = 0; i < blocks.inner_nblks; ++i) {
+      layout.insert(layout.end(), {blocks.inner_idxs[i], blocks.inner_blks[i]});
+    }
+    return layout;
+  }
+
   void prepare_packing(const PackedShape& s) {
     constexpr int64_t kUnit = 64;  // packed matrices are divided at multiples of it
     const int64_t each = quotient_up(quotient_up(s.columns, s.packers), kUnit) * kUnit;
@@ -150,6 +164,7 @@ class PackedOnednnProduct : public PackedLibraryProduct {
 
   int64_t rows_ = 0;
   memory::desc packed_;
+  std::vector<int64_t> layout_;
   std::shared_ptr<OnednnPrimitive> product_, last_product_;
   std::vector<Packing> packings_;
 };

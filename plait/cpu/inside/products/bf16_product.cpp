@@ -10,6 +10,7 @@ namespace plait {
 namespace {
 
 constexpr int64_t kElement = 2;            // bytes of a bf16
+constexpr int64_t kOwnLayout = -1;         // unlike those of libraries
 constexpr int64_t kCachedBytes = 1 << 21;  // results up to this size are likely to be read from the
                                            // cache
 
@@ -18,22 +19,24 @@ constexpr int64_t kCachedBytes = 1 << 21;  // results up to this size are likely
 int64_t Bf16Product::Blocks::count() const { return quotient_up(whole, size); }
 int64_t Bf16Product::Blocks::size_of(int64_t i) const { return std::min(size, whole - i * size); }
 
-Bf16Product::Bf16Product(const Matrix& a, const Matrix& b, DType b_dtype)
+Bf16Product::Bf16Product(const Matrix& a, const RightMatrix& b)
     : kernels_(*bf16_kernels()),
       a_(a),
-      b_(b),
       row_panel_bytes_(kernels_.bytes_of(kernels_.rows, a.columns)),
       column_panel_bytes_(kernels_.bytes_of(kBf16Columns, a.columns)),
-      panels_{b.columns, kBf16Columns},
-      rows_(block_rows()),
-      packed_b_(Buffer::allocate_work(panels_.count() * column_panel_bytes_)) {
-  parallel_for(panels_.count(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Matrix panel =
-          b_.block(0, i * kBf16Columns, b_.rows, panels_.size_of(i), size_of(b_dtype));
-      kernels_.pack_columns(panel, b_dtype, packed_b_.data() + i * column_panel_bytes_);
-    }
-  });
+      panels_{b.matrix.columns, kBf16Columns},
+      rows_(block_rows()) {
+  const int64_t layout[] = {kOwnLayout, column_panel_bytes_, kernels_.has_tile_units};
+  packed_b_ =
+      packed_matrix(b, layout, panels_.count() * column_panel_bytes_, [&](std::byte* packed) {
+        parallel_for(panels_.count(), 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const Matrix panel = b.matrix.block(0, i * kBf16Columns, b.matrix.rows,
+                                                panels_.size_of(i), size_of(b.dtype));
+            kernels_.pack_columns(panel, b.dtype, packed + i * column_panel_bytes_);
+          }
+        });
+      });
 }
 
 // Every thread gets equally many blocks.
@@ -83,7 +86,7 @@ bool is_worth_bf16_kernels(int64_t rows, int64_t columns, int64_t steps) {
   return rows * columns * steps >= kLeastWork;
 }
 
-void bf16_product(const Matrix& a, const Matrix& b, const TargetMatrix& out) {
+void bf16_product(const Matrix& a, const RightMatrix& b, const TargetMatrix& out) {
   const Bf16Product product(a, b);
   const int64_t groups = product.column_groups();
   const bool is_non_temporal = out.rows * out.columns * kElement > kCachedBytes;

@@ -5,6 +5,7 @@
 
 #include "plait/core/numbers/dtype.h"
 #include "plait/cpu/inside/products/bf16_kernels.h"
+#include "plait/cpu/inside/products/kept_packings.h"
 #include "plait/ops/inside/products/matrix.h"
 #include "plait/tensor/memory/buffer.h"
 
@@ -13,11 +14,11 @@ namespace plait {
 // True if there are such kernels, and they save more than the packing of the operands costs.
 bool is_worth_bf16_kernels(int64_t rows, int64_t columns, int64_t steps);
 
-// Products of blocks of rows of a with b. The constructor packs b, and rounds it if it is f32.
-// Packing is fast if one of the strides of each operand is 1.
+// Products of blocks of rows of a with b. The constructor packs b, unless its memory keeps it
+// packed, and rounds it if it is f32. Packing is fast if one of the strides of each operand is 1.
 class Bf16Product {
  public:
-  Bf16Product(const Matrix& a, const Matrix& b, DType b_dtype = DType::bf16);
+  Bf16Product(const Matrix& a, const RightMatrix& b);
 
   int64_t row_blocks() const { return rows_.count(); }
   int64_t first_row(int64_t block) const;
@@ -40,14 +41,14 @@ class Bf16Product {
   Blocks block_rows() const;
 
   const Bf16Kernels& kernels_;
-  const Matrix a_, b_;
+  const Matrix a_;
   const int64_t row_panel_bytes_, column_panel_bytes_;  // packed
   const Blocks panels_;                                 // panels of b's columns
   const Blocks rows_;
-  const Buffer packed_b_;
+  Buffer packed_b_;
 };
 
 // out = a · b.
-void bf16_product(const Matrix& a, const Matrix& b, const TargetMatrix& out);
+void bf16_product(const Matrix& a, const RightMatrix& b, const TargetMatrix& out);
 
 }  // namespace plait

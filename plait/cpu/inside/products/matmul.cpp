@@ -141,10 +141,11 @@ class Run {
                                                              // column)
 };
 
-// Returns false if packing b does not pay.
-bool run_packed(const Products& products) {
+// Returns false if packing b, which is in `memory`, does not pay.
+bool run_packed(const Products& products, const Buffer& memory) {
   if (products.count != 1 || products.out.row_stride != products.columns) return false;
-  const auto packed = PackedProducts::of(products.dtype, products.a, products.b);
+  const auto packed =
+      PackedProducts::of(products.dtype, products.a, {products.b, products.dtype, memory});
   if (packed == nullptr) return false;
   const int64_t row_bytes = products.columns * products.element_size();
   parallel_for(packed->row_blocks(), 1, [&](int64_t begin, int64_t end) {
@@ -212,16 +213,18 @@ void matmul(const Array& a, const Array& b, Array& out) {
     matmul(a, b, dense);
     return copy_elements(dense, out);
   }
-  if (products.out.column_stride != 1) products = products.transposed();
+  const bool is_transposed = products.out.column_stride != 1;
+  if (is_transposed) products = products.transposed();
+  const Array& right = is_transposed ? a : b;
   if (products.dtype == DType::bf16 &&
       is_worth_bf16_kernels(products.rows, products.columns, products.steps)) {
     for (int64_t i = 0; i < products.count; ++i) {
       const Products::Single single = products.single(i);
-      bf16_product(single.a, single.b, single.out);
+      bf16_product(single.a, {single.b, products.dtype, right.buffer()}, single.out);
     }
     return;
   }
-  if (run_packed(products)) return;
+  if (run_packed(products, right.buffer())) return;
   Run run(products);
   run.run(run.prepare_library());
 }

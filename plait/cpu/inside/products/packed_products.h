@@ -5,21 +5,17 @@
 #include <memory>
 
 #include "plait/cpu/inside/libraries/library_product.h"
-#include "plait/ops/inside/products/matrix.h"
+#include "plait/cpu/inside/products/kept_packings.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {
 
 class PackedProducts {
  public:
-  // Packs b on all threads. Null if that does not pay, or the library has no such product. Both
-  // matrices must have a layout that the library takes.
-  static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b) {
-    return of(dtype, a, b, dtype);
-  }
-  // For b of another dtype, which is rounded when packed.
-  static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b,
-                                            DType b_dtype);
+  // Packs b on all threads, unless its memory keeps it packed, and rounds it if it is wider. Null
+  // if that does not pay, or the library has no such product. Both matrices must have a layout that
+  // the library takes.
+  static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const RightMatrix& b);
 
   int64_t row_blocks() const;
   int64_t first_row(int64_t block) const { return std::min(block * rows_, a_.rows); }
@@ -28,14 +24,13 @@ class PackedProducts {
   void run(int64_t block, std::byte* out) const;
 
  private:
-  PackedProducts(DType dtype, const Matrix& a, const Matrix& b, DType b_dtype);
-  bool prepare();
-  void pack();
+  PackedProducts(DType dtype, const Matrix& a);
+  bool prepare(const RightMatrix& b);
+  void pack(const RightMatrix& b);
 
-  const DType dtype_, b_dtype_;
+  const DType dtype_;
   const Matrix a_;
-  const Matrix b_;
-  int64_t rows_ = 0;  // rows of every block but the last
+  const int64_t rows_;  // rows of every block but the last
   std::shared_ptr<PackedLibraryProduct> product_;
   Buffer packed_;
 };

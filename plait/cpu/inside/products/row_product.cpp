@@ -53,8 +53,7 @@ class PackedRows final : public CpuRowProduct {
 // A single matrix b, packed for Plait's own kernels.
 class Bf16Rows final : public CpuRowProduct {
  public:
-  Bf16Rows(const Products& products, DType b_dtype)
-      : product_(products.a, products.b, b_dtype), columns_(products.columns) {}
+  Bf16Rows(const Matrix& a, const RightMatrix& b) : product_(a, b), columns_(b.matrix.columns) {}
 
   int64_t blocks() const override { return product_.row_blocks(); }
   Rows rows(int64_t block) const override {
@@ -120,13 +119,14 @@ class SingleRows final : public CpuRowProduct {
 };
 
 // Null if b is not packed.
-std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
+std::unique_ptr<CpuRowProduct> packed(const Products& products, const Array& b) {
   if (products.count != 1) return nullptr;
+  const RightMatrix right{products.b, b.dtype(), b.buffer()};
   if (products.dtype == DType::bf16 &&
       is_worth_bf16_kernels(products.rows, products.columns, products.steps)) {
-    return std::make_unique<Bf16Rows>(products, b_dtype);
+    return std::make_unique<Bf16Rows>(products.a, right);
   }
-  auto made = PackedProducts::of(products.dtype, products.a, products.b, b_dtype);
+  auto made = PackedProducts::of(products.dtype, products.a, right);
   return made == nullptr ? nullptr : std::make_unique<PackedRows>(std::move(made));
 }
 
@@ -153,7 +153,7 @@ std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b) {
   // Operands whose layout the library does not support are copied.
   if (!fits_library(products.a)) return row_product(a.copy(), b);
   if (!fits_library(products.b)) return row_product(a, b.copy());
-  std::unique_ptr<CpuRowProduct> made = packed(products, b.dtype());
+  std::unique_ptr<CpuRowProduct> made = packed(products, b);
   if (made == nullptr) {
     const int64_t b_bytes = products.steps * products.columns * products.element_size();
     if (products.count == 1 && b_bytes > kBlockBytes) return nullptr;
