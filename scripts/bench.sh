@@ -2,8 +2,8 @@
 # Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
 # arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
 # elements (bench/peers/table.py, which alone tries all sizes), models (bench/models/compare.py), with the time until a
-# step of ViT-base can run, training steps of layers and optimizers (bench/models/training.py), and files, loaders,
-# transforms and tokenizers (bench/data, bench/text).
+# step of ViT-base can run, training steps of layers and optimizers (bench/models/training.py), images, decoding, a
+# recommender, derivatives and solvers, and files, loaders, transforms and tokenizers (bench/data, bench/text).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -28,6 +28,10 @@ if (($# == 0)); then
     "$python" bench/models/bench_plait.py vit_train --first
   PYTHONPATH=build/bench/python step 'Training steps, compared with PyTorch and JAX' \
     "$python" bench/models/training.py
+  for part in 'vision:Models of images' 'generation:Decoding, and an encoder of mixed lengths' 'recommender:A recommender' \
+    'derivatives:Derivatives of an MLP' 'solvers:Loops of small steps'; do
+    PYTHONPATH=build/bench/python step "${part#*:}, compared with PyTorch and JAX" "$python" "bench/models/${part%%:*}.py"
+  done
   PYTHONPATH=build/bench/python step 'Files of training runs, compared with PyTorch' \
     "$python" bench/data/files.py
   PYTHONPATH=build/bench/python step 'Loaders, compared with PyTorch' \

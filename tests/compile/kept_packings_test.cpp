@@ -160,6 +160,24 @@ TEST_P(KeptPackings, AreNotOfMemoryThatOthersMayChange) {
   EXPECT_EQ(kept_packing_bytes(), 0);
 }
 
+// A file that is mapped.
+TEST_P(KeptPackings, MayBeOfBorrowedMemoryThatIsConstant) {
+  const Compiled compiled(product());
+  const Tensor x = matrix(1), source = matrix(3);
+  const Array& from = source.array();
+  {
+    const Array array =
+        Array::borrow(from.dtype(), from.layout(), from.data(), bytes(), [kept = from] {});
+    array.buffer().declare_constant();
+    const Tensor w(array);
+    for (int call = 0; call < 4; ++call) {
+      expect_same_bits("constant", compiled(Tensors{x, w}), fresh(compiled, x, source));
+    }
+    EXPECT_GE(kept_packing_bytes(), bytes());
+  }
+  EXPECT_EQ(kept_packing_bytes(), 0);
+}
+
 TEST_P(KeptPackings, TakeNoMoreThanTheSetting) {
   const Compiled compiled(product());
   const Tensor x = matrix(1), w = matrix(2), v = matrix(3);

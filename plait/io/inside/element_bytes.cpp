@@ -29,8 +29,10 @@ Array array_of_bytes(DType dtype, Sizes sizes, std::span<const std::byte> bytes,
   if (!owner || !is_aligned(bytes.data(), dtype)) {
     return copy_of_bytes(dtype, std::move(sizes), bytes);
   }
-  return Array::borrow(dtype, Layout::contiguous(std::move(sizes)), bytes.data(),
-                       static_cast<int64_t>(bytes.size()), [owner = std::move(owner)] {});
+  Array array = Array::borrow(dtype, Layout::contiguous(std::move(sizes)), bytes.data(),
+                              static_cast<int64_t>(bytes.size()), [owner = std::move(owner)] {});
+  array.buffer().declare_constant();
+  return array;
 }
 
 void check_booleans(const Array& array, std::optional<uint64_t> position) {

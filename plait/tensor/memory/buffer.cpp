@@ -78,7 +78,7 @@ void Buffer::destroy(MemoryBlock* block) noexcept {
   delete block->release;
   block->release = nullptr;
   block->data = block->own_data();
-  block->is_borrowed = false;
+  block->is_borrowed = block->is_constant = false;
   block->memory = nullptr;
   block->device = {};
   free_block(block);

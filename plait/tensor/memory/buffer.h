@@ -64,6 +64,8 @@ class Buffer {
   }
   // True if several programs were given them: data that is computed of them will be needed again.
   bool is_in_use() const { return block_->uses.load(std::memory_order_relaxed) == kEnoughUses; }
+  // Nobody changes the borrowed bytes: they are of a file, say.
+  void declare_constant() const { block_->is_constant = true; }
   // Others get the address, and may change the bytes: nothing is kept from now on.
   void lend() const;
   // The data that is kept, made by `make` if there is none. Only if is_in_use().
@@ -74,8 +76,8 @@ class Buffer {
   static Buffer elsewhere(void* data, std::function<void()> release, bool is_borrowed);
   static void destroy(MemoryBlock* block) noexcept;
   static void forget(MemoryBlock* block) noexcept;
-  // Memory of the host from the allocator.
-  bool can_keep() const { return block_->data == block_->own_data(); }
+  // Memory from the allocator of the host, or that does not change.
+  bool can_keep() const { return block_->data == block_->own_data() || block_->is_constant; }
   explicit Buffer(MemoryBlock* block) : block_(block) {}
 
   static constexpr uint8_t kEnoughUses = 2, kLent = 255;

@@ -41,6 +41,7 @@ struct alignas(64) MemoryBlock {
   DeviceMemory* memory = nullptr;        // owner of `data`; null for the host's
   Device device = {};                    // where `data` is
   bool is_borrowed = false;              // for Buffer: the bytes belong to someone else
+  bool is_constant = false;              // see Buffer::declare_constant
   std::atomic<uint8_t> uses{0};          // see Buffer::note_use
   std::atomic<KeptData*> kept{nullptr};  // see Buffer::kept
 
