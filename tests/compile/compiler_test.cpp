@@ -114,7 +114,7 @@ TEST(Settings, OfEveryRoomAreListed) {
   }
   EXPECT_EQ(names,
             "arena cpu cublaslt cuda cudnn default_device detect_anomaly device_memory_limit dump "
-            "float32_matmul_precision log memory_limit nvrtc passes "
+            "float32_matmul_precision log memory_limit nvrtc packed_memory passes "
             "reproducible spin_microseconds threads verify ");
 }
 

@@ -138,6 +138,12 @@ std::string Copier::free_size_name(std::string_view wanted) const {
   return name;
 }
 
+void Copier::begin() {
+  into_.declare(from_.signature(), parameter_labels(from_));
+  into_.set_location(from_.location());
+  set_parameters();
+}
+
 void Copier::set_parameters() {
   for (ValueId value = 0; value < from_.parameter_count(); ++value) set(value, value);
 }

@@ -63,6 +63,8 @@ class Copier {
   Draft draft(const Instruction& from) const;
   Given add(const Draft& draft);
   void copy(const Instruction& from) { set_results(from, add(draft(from))); }
+  // Declares the new function like the source: signature, labels, location. Maps the parameters.
+  void begin();
   // Maps all parameters of the source to the parameters of the new function, in order. They must
   // have been declared.
   void set_parameters();

@@ -39,10 +39,8 @@ class Outliner {
 
   Outlined whole() {
     FunctionBuilder builder = program_.function(from_.name());
-    builder.declare(from_.signature(), parameter_labels(from_));
-    builder.set_location(from_.location());
     Copier copier(from_, builder);
-    copier.set_parameters();
+    copier.begin();
     copy(0, from_.size(), parts_, {copier, builder, false});
     Outlined outlined;
     for (ValueId value = 0; value < from_.value_count(); ++value) {

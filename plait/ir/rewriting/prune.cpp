@@ -76,10 +76,8 @@ std::shared_ptr<const Function> prune(const EffectAnalysis& effects, size_t inde
   const std::shared_ptr<const Function>& function = effects.program().functions()[index];
   if (std::ranges::find(kept, false) == kept.end()) return function;
   FunctionBuilder builder(function->name(), declarations);
-  builder.declare(function->signature(), parameter_labels(*function));
-  builder.set_location(function->location());
   Copier copier(*function, builder);
-  copier.set_parameters();
+  copier.begin();
   for (Instruction instruction : function->instructions())
     if (kept[instruction.index()]) copier.copy(instruction);
   return copier.finish();

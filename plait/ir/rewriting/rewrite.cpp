@@ -158,9 +158,7 @@ class Rewriter::Pass {
         declarations_(declarations),
         builder_(from.name(), declarations),
         copier_(from, builder_) {
-    builder_.declare(from.signature(), parameter_labels(from));
-    builder_.set_location(from.location());
-    copier_.set_parameters();
+    copier_.begin();
   }
 
   std::shared_ptr<const Function> run() {

@@ -70,10 +70,8 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
   }
   bool is_changed = false;
   ir::FunctionBuilder builder(function.name(), declarations);
-  builder.declare(function.signature(), ir::parameter_labels(function));
-  builder.set_location(function.location());
   ir::Copier copier(function, builder);
-  copier.set_parameters();
+  copier.begin();
   for (const Instruction instruction : function.instructions()) {
     const bool is_expanded = is_decomposable(instruction, target) &&
                              is_worth_it(instruction, users[instruction.result()], target);

@@ -105,10 +105,8 @@ class Fusing {
     if (clusters_.empty()) return nullptr;
     ir::FunctionBuilder builder(function_.name(), local_);
     add_declarations();
-    builder.declare(function_.signature(), ir::parameter_labels(function_));
-    builder.set_location(function_.location());
     ir::Copier copier(function_, builder);
-    copier.set_parameters();
+    copier.begin();
     for (const uint32_t node : order()) {
       if (node < function_.size()) {
         if (is_needed_[node]) copier.copy(function_.instruction(node));

@@ -112,10 +112,8 @@ class Inliner {
     if (!changes(index)) return;
     const ir::Function& function = program_.function(index);
     ir::FunctionBuilder builder(function.name(), declarations_);
-    builder.declare(function.signature(), ir::parameter_labels(function));
-    builder.set_location(function.location());
     ir::Copier copier(function, builder);
-    copier.set_parameters();
+    copier.begin();
     for (const Instruction instruction : function.instructions()) {
       if (!is_call(instruction)) {
         copier.copy(instruction);

@@ -91,9 +91,7 @@ class TransposedProducts {
 
   // Returns null if there are none.
   std::shared_ptr<const ir::Function> run() {
-    builder_.declare(function_.signature(), ir::parameter_labels(function_));
-    builder_.set_location(function_.location());
-    copier_.set_parameters();
+    copier_.begin();
     bool is_changed = false;
     for (const Instruction instruction : function_.instructions()) {
       if (is_transposition(instruction) && turn(instruction)) {

@@ -53,10 +53,8 @@ void LoopRewriter::rewrite_loops_of(uint32_t index) {
   if (!has_loop(function)) return;
   const size_t before = added_.size();
   ir::FunctionBuilder builder = builder_.function(function.name());
-  builder.declare(function.signature(), ir::parameter_labels(function));
-  builder.set_location(function.location());
   ir::Copier copier(function, builder);
-  copier.set_parameters();
+  copier.begin();
   for (const ir::Instruction instruction : function.instructions()) {
     const bool is_done =
         is_loop(instruction) && rewrite(instruction, Caller{index, builder, copier});

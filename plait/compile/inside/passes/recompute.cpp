@@ -239,10 +239,8 @@ class Recomputing {
     find_needed();
     const ir::Declarations declarations = ir::declarations_of(effects_.program());
     ir::FunctionBuilder builder(function_.name(), declarations);
-    builder.declare(function_.signature(), ir::parameter_labels(function_));
-    builder.set_location(function_.location());
     ir::Copier copier(function_, builder);
-    copier.set_parameters();
+    copier.begin();
     TurnedFunction made;
     for (uint32_t i = 0; i < turn_; ++i) {
       if (std::ranges::binary_search(ends_, i)) {

@@ -207,9 +207,7 @@ class RowUpdates {
       }
     }
     if (by_end.empty()) return nullptr;
-    builder_.declare(function_.signature(), ir::parameter_labels(function_));
-    builder_.set_location(function_.location());
-    copier_.set_parameters();
+    copier_.begin();
     for (const Instruction instruction : function_.instructions()) {
       const auto found = by_end.find(instruction.index());
       found == by_end.end() ? copier_.copy(instruction) : add(found->second);

@@ -22,10 +22,8 @@ class Scheduling {
     find_first_uses();
     if (sinking_.empty()) return nullptr;
     ir::FunctionBuilder builder(function_.name(), declarations);
-    builder.declare(function_.signature(), ir::parameter_labels(function_));
-    builder.set_location(function_.location());
     ir::Copier copier(function_, builder);
-    copier.set_parameters();
+    copier.begin();
     for (const Instruction instruction : function_.instructions()) {
       if (!is_sinking_[instruction.index()]) place(instruction, copier);
     }

@@ -171,10 +171,8 @@ class Segmenting {
     const std::vector<bool> is_needed = needed();
     const ir::Declarations declarations = ir::declarations_of(effects_.program());
     ir::FunctionBuilder builder(function_.name(), declarations);
-    builder.declare(function_.signature(), ir::parameter_labels(function_));
-    builder.set_location(function_.location());
     ir::Copier copier(function_, builder);
-    copier.set_parameters();
+    copier.begin();
     for (uint32_t i = 0; i < turn_; ++i) {
       if (is_needed[i]) copier.copy(function_.instruction(i));
     }

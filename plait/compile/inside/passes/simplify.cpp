@@ -136,9 +136,7 @@ class CommonParts {
         copier_(function_, builder_) {}
 
   std::shared_ptr<const ir::Function> merged() {
-    builder_.declare(function_.signature(), ir::parameter_labels(function_));
-    builder_.set_location(function_.location());
-    copier_.set_parameters();
+    copier_.begin();
     for (const Instruction instruction : function_.instructions()) add(instruction);
     return is_changed_ ? copier_.finish() : nullptr;
   }

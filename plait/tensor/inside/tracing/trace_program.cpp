@@ -19,10 +19,8 @@ std::shared_ptr<const ir::Function> closed(const ir::Function& function,
                                            const TraceProgram::Closing& closing,
                                            ir::ProgramBuilder& program) {
   ir::FunctionBuilder builder = program.function(names.at(function.name()));
-  builder.declare(function.signature(), ir::parameter_labels(function));
-  builder.set_location(function.location());
   ir::Copier copier(function, builder, names);
-  copier.set_parameters();
+  copier.begin();
   for (const ir::Instruction instruction : function.instructions()) {
     ir::Draft draft = copier.draft(instruction);
     if (auto callee = closing(instruction)) {
