@@ -63,7 +63,7 @@ TEST_P(KeptPackings, GiveTheSameBits) {
   const Tensors wanted = fresh(compiled, x, w);
   for (int call = 0; call < 5; ++call) {
     expect_same_bits("again", compiled(Tensors{x, w}), wanted);
-    EXPECT_EQ(kept_packing_bytes() >= bytes(), call > 0) << call;
+    EXPECT_EQ(kept_packing_bytes() >= bytes(), call > 1) << call;
   }
 }
 
@@ -81,7 +81,7 @@ TEST_P(KeptPackings, AreReleasedWithTheWeights) {
 TEST_P(KeptPackings, ServeAnyNumberOfRows) {
   const Compiled compiled(product());
   const Tensor w = matrix(2);
-  for (int call = 0; call < 2; ++call) compiled(Tensors{matrix(1), w});
+  for (int call = 0; call < 3; ++call) compiled(Tensors{matrix(1), w});
   const int64_t kept = kept_packing_bytes();
   for (const int64_t rows : {0, 1, 130, 200, 201, 264, 700, 900}) {
     const Tensor x = matrix(static_cast<uint64_t>(rows), rows);
@@ -142,7 +142,8 @@ TEST_P(KeptPackings, OfViewsAreOfTheirPlace) {
   const Tensor x = matrix(1), w = numbers({2, kSize, kSize}, 2, GetParam());
   const Tensors wanted = fresh(plain, x, w);
   for (int call = 0; call < 4; ++call) expect_same_bits("views", plain(Tensors{x, w}), wanted);
-  EXPECT_GE(kept_packing_bytes(), 3 * bytes());
+  EXPECT_GE(kept_packing_bytes(), 2 * bytes());
+  EXPECT_LE(kept_packing_bytes(), 3 * bytes());
 }
 
 TEST_P(KeptPackings, AreNotOfMemoryThatOthersMayChange) {
@@ -195,6 +196,33 @@ TEST_P(KeptPackings, TakeNoMoreThanTheSetting) {
   EXPECT_LE(kept_packing_bytes(), bytes() * 3 / 2);
   EXPECT_GT(kept_packing_bytes(), 0);
   setting::kPackedMemory.reset();
+}
+
+// Batches of a data set: few are drawn twice.
+TEST_P(KeptPackings, DoNotAddUpForPartsOfAnArray) {
+  const Compiled compiled(product());
+  const Tensor x = matrix(1), all = matrix(2, 4 * kSize);
+  for (int64_t call = 0; call < 300; ++call) {
+    compiled(Tensors{x, slice(all, 0, Slice{call * 7 % 900, call * 7 % 900 + kSize})});
+  }
+  EXPECT_LE(kept_packing_bytes(), 6 * bytes());
+}
+
+TEST_P(KeptPackings, AreReleasedWhereMemoryIsShort) {
+  const Compiled compiled(product());
+  const Tensor x = matrix(1), w = matrix(2);
+  for (const bool is_asked_for : {true, false}) {
+    for (int call = 0; call < 4; ++call) compiled(Tensors{x, w});
+    EXPECT_GE(kept_packing_bytes(), bytes());
+    if (is_asked_for) {
+      release_cached_memory();
+    } else {
+      setting::kMemoryLimit.set(memory_statistics().live_bytes + bytes() / 2);
+      EXPECT_TRUE(Array::empty(DType::u8, {bytes() * 3 / 4}));
+      setting::kMemoryLimit.reset();
+    }
+    EXPECT_EQ(kept_packing_bytes(), 0);
+  }
 }
 
 TEST_P(KeptPackings, AreSharedByThreads) {

@@ -279,13 +279,20 @@ DeviceUsage& usage_of(Device device) {
       .hint("free arrays, or use a smaller batch or dtype");
 }
 
+std::atomic<void (*)()> release_reserve{nullptr};
+
+void use_reserve() {
+  if (void (*const release)() = release_reserve.load(std::memory_order_relaxed)) release();
+}
+
 void check_limit(int64_t bytes) {
   const int64_t limit = setting::kMemoryLimit.get();
   if (limit == 0) return;
-  const int64_t live = host_usage.total.live.load(std::memory_order_relaxed);
-  if (bytes > limit - live) {
-    refuse(bytes,
-           fmt::format("the setting memory_limit is exceeded ({} of {} are in use)", live, limit));
+  const auto live = [] { return host_usage.total.live.load(std::memory_order_relaxed); };
+  if (bytes > limit - live()) use_reserve();
+  if (bytes > limit - live()) {
+    refuse(bytes, fmt::format("the setting memory_limit is exceeded ({} of {} are in use)", live(),
+                              limit));
   }
 }
 
@@ -424,7 +431,10 @@ int64_t cached_memory() {
   return bytes;
 }
 
+void set_memory_reserve(void (*release)()) { release_reserve = release; }
+
 void release_cached_memory() {
+  use_reserve();
   thread_blocks.give_up();
   shared_blocks().release();
 }

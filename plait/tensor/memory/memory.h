@@ -70,6 +70,9 @@ void reset_peak_memory(Device device);  // sets each peak to the bytes that are 
 void reset_peak_memory();               // on all devices
 int64_t cached_memory();                // bytes of free blocks that are kept for reuse
 void release_cached_memory();           // returns them to the system, except those of other threads
+// A function that releases what is kept only to save time. It is called by release_cached_memory(),
+// and before an allocation is refused; not concurrently with itself.
+void set_memory_reserve(void (*release)());
 
 // While one exists, memory that its thread allocates is counted under this tag: const MemoryTag
 // tag("data"). At most 250 different tags in a process; ValueError beyond.

@@ -83,9 +83,9 @@ class Extremes(unittest.TestCase):
             for text in [*samples.texts(100, seed=22), "lower lowest"]:
                 samples.expect_same_encoding(self, mine.encode(text, key=pl.random.key(3)), theirs.encode(text), repr(text))
 
-    def test_a_small_one_changes_few_words(self):
+    def test_a_small_one_changes_few_words(self):  # the vocabulary is trained on the documents, and changes with them
         text = "the other words of a text " * 200
-        mine = samples.ours(with_dropout(trained(), 0.001))
+        mine = samples.ours(with_dropout(trained(), 0.01))
         plain = samples.ours(trained()).encode(text)
         self.assertLess(len(mine.encode(text, key=pl.random.key(1)).ids), len(plain.ids) * 1.1)
         self.assertGreater(len(mine.encode(text, key=pl.random.key(1)).ids), len(plain.ids))

@@ -1,12 +1,13 @@
-// The gradient of a table of which few rows were read is zero elsewhere. Where a step only adds it,
-// scaled, to something else, the rows are added there:
+// The gradient of a table of which few rows were read is zero elsewhere. Where a step only scales
+// it and adds it to something,
 //
-//   p - lr * (scatter_add(0, updates, rows) + decay * p)
+//   p - lr * (scatter_add(0, updates, rows) + decay * clamp(p))
 //
-// becomes scatter_add(p - lr * (decay * p), -lr * updates, rows). The part without the gradient is
-// `p` itself if the decay is 0, which is known when the program runs: it is the other branch of a
-// `cond`. Then neither the gradient nor the table is written as a whole.
+// the result is p but for those rows if the decay is 0, and lr is finite. Both are known when the
+// program runs: this becomes a `cond` between scatter_add(p, -(lr * updates), rows) and the
+// computation as it was. So usually neither the gradient nor the table is written as a whole.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -83,17 +84,21 @@ class Values {
     if (!from || from->primitive().structure != ir::Structure::literal) return std::nullopt;
     return from->attributes_as<ir::LiteralAttributes>().value.as_double(0);
   }
-  // A scalar such that the value is 0 everywhere if it is 0: the other factor is finite.
-  std::optional<ValueId> switch_of(ValueId value) const {
+  // For scalar · clamp(of): it is 0 everywhere if the scalar is 0, unless `of` has a NaN.
+  struct Vanishing {
+    ValueId scalar, of;
+  };
+  std::optional<Vanishing> vanishing(ValueId value) const {
     const auto product = definition(value, multiply_primitive());
     if (!product) return std::nullopt;
     for (const size_t i : {0, 1}) {
-      const auto factor = scalar_of(product->operands()[i]);
+      const auto scalar = scalar_of(product->operands()[i]);
       const auto bounded = definition(product->operands()[1 - i], clamp_primitive());
-      if (factor && bounded && number_in(bounded->operands()[0]) &&
-          number_in(bounded->operands()[2])) {
-        return factor;
-      }
+      if (!scalar || !bounded) continue;
+      const auto is_finite = [&](size_t bound) {
+        return std::isfinite(number_in(bounded->operands()[bound]).value_or(INFINITY));
+      };
+      if (is_finite(0) && is_finite(2)) return Vanishing{*scalar, bounded->operands()[1]};
     }
     return std::nullopt;
   }
@@ -104,7 +109,8 @@ class Values {
 };
 
 // A sum of updates, and the instructions that scale it and add it to other values: `place` is the
-// operand that the sum is part of.
+// operand that the sum is part of. If `scalar` is 0, the last one returns `kept` where the sum is
+// 0.
 struct RowUpdate {
   struct Link {
     Instruction instruction;
@@ -113,12 +119,19 @@ struct RowUpdate {
   };
   Instruction scatter;
   std::vector<Link> chain = {};
+  ValueId kept = 0;
+  std::optional<ValueId> scalar = {};
 
   const Instruction& end() const { return chain.back().instruction; }
 };
 
 bool adds(const Instruction& instruction) {
   return is_by(instruction, add_primitive()) || is_by(instruction, subtract_primitive());
+}
+// True if the sum is subtracted from something.
+bool negates(const RowUpdate::Link& link) {
+  return is_by(link.instruction, negative_primitive()) ||
+         (is_by(link.instruction, subtract_primitive()) && link.place == 1);
 }
 
 std::optional<RowUpdate::Link> next_link(const Values& values, ValueId value) {
@@ -132,56 +145,62 @@ std::optional<RowUpdate::Link> next_link(const Values& values, ValueId value) {
   return is_scaled && values.scalar_of(link.other()) ? std::optional(link) : std::nullopt;
 }
 
+// The value that a chain returns where the sum is 0 if `scalar` is 0; nothing if it is another one.
+std::optional<ValueId> kept_value(const Values& values, std::span<const RowUpdate::Link> chain,
+                                  std::optional<ValueId> scalar) {
+  std::optional<ValueId> kept, bounded;
+  for (const RowUpdate::Link& link : chain) {
+    if (!adds(link.instruction)) {
+      if (kept) return std::nullopt;
+      continue;
+    }
+    const auto vanishing = values.vanishing(link.other());
+    if (scalar && vanishing && vanishing->scalar == *scalar) {
+      if (bounded && *bounded != vanishing->of) return std::nullopt;
+      if (kept && negates(link)) return std::nullopt;
+      bounded = vanishing->of;
+    } else if (!kept && (link.place == 1 || is_by(link.instruction, add_primitive()))) {
+      kept = link.other();
+    } else {
+      return std::nullopt;
+    }
+  }
+  // A NaN is kept, too.
+  return !bounded || bounded == kept ? kept : std::nullopt;
+}
+
+// Shortens the chain to the part that returns a known value where the sum is 0; false if there is
+// none.
+bool find_kept_value(const Values& values, RowUpdate& update) {
+  for (; !update.chain.empty(); update.chain.pop_back()) {
+    std::vector<std::optional<ValueId>> scalars{std::nullopt};
+    for (const RowUpdate::Link& link : update.chain) {
+      const auto vanishing = adds(link.instruction) ? values.vanishing(link.other()) : std::nullopt;
+      if (vanishing) scalars.emplace_back(vanishing->scalar);
+    }
+    for (const auto& scalar : scalars) {
+      const auto kept = kept_value(values, update.chain, scalar);
+      if (!kept) continue;
+      update.kept = *kept;
+      update.scalar = scalar;
+      return true;
+    }
+  }
+  return false;
+}
+
 std::optional<RowUpdate> update_at(const Values& values, const Instruction& scatter) {
   if (!is_by(scatter, scatter_add_primitive())) return std::nullopt;
   const ir::Type &table = scatter.result_types()[0], &rows = scatter.operand_type(1);
-  const bool is_static =
-      std::ranges::all_of(table.shape(), [](Dim dim) { return dim.is_number(); });
-  if (!is_static || (table.dtype() != DType::f32 && table.dtype() != DType::f64))
-    return std::nullopt;
+  if (table.dtype() != DType::f32 && table.dtype() != DType::f64) return std::nullopt;
   if (usual_bytes(rows) * kLeastRatio > usual_bytes(table)) return std::nullopt;
   if (values.number_in(scatter.operands()[0]) != 0.0) return std::nullopt;
   RowUpdate update{scatter};
-  size_t with_sum = 0;
   for (auto link = next_link(values, scatter.result()); link;
        link = next_link(values, link->instruction.result())) {
     update.chain.push_back(*link);
-    if (adds(link->instruction)) with_sum = update.chain.size();
   }
-  update.chain.erase(update.chain.begin() + static_cast<std::ptrdiff_t>(with_sum),
-                     update.chain.end());
-  return with_sum > 0 ? std::optional(std::move(update)) : std::nullopt;
-}
-
-// The result of a chain where the sum is 0: nothing, zeros, a value as it is, or something else.
-struct Rest {
-  enum class Kind : uint8_t { nothing, zeros, value, other };
-  Kind kind = Kind::nothing;
-  ValueId value = 0;
-};
-
-// The value that the chain returns where the sum is 0 if `scalar` is 0.
-std::optional<ValueId> kept_value(const Values& values, const RowUpdate& update,
-                                  std::optional<ValueId> scalar) {
-  Rest rest;
-  for (const RowUpdate::Link& link : update.chain) {
-    const bool is_empty = rest.kind == Rest::Kind::nothing || rest.kind == Rest::Kind::zeros;
-    if (!adds(link.instruction)) {
-      if (!is_empty) rest.kind = Rest::Kind::other;
-      continue;
-    }
-    const auto by = values.switch_of(link.other());
-    const bool vanishes = by && by == scalar;
-    const bool is_negated = is_by(link.instruction, subtract_primitive()) && link.place == 0;
-    if (vanishes && is_empty) {
-      rest.kind = Rest::Kind::zeros;
-    } else if (is_empty && !is_negated) {
-      rest = {Rest::Kind::value, link.other()};
-    } else if (!vanishes || (is_by(link.instruction, subtract_primitive()) && link.place == 1)) {
-      rest.kind = Rest::Kind::other;
-    }
-  }
-  return rest.kind == Rest::Kind::value ? std::optional(rest.value) : std::nullopt;
+  return find_kept_value(values, update) ? std::optional(std::move(update)) : std::nullopt;
 }
 
 // Rewrites one function.
@@ -216,152 +235,172 @@ class RowUpdates {
   }
 
  private:
+  // cond(the rows alone change, the rows added, the computation as it was)
   void add(const RowUpdate& update) {
-    std::vector<ValueId> operands = copier_.values(update.scatter.operands());
-    operands[0] = rest_of(update);
-    operands[1] = scaled(update, operands[1]);
-    copier_.set(update.end().result(), builder_.add({.primitive = update.scatter.primitive(),
-                                                     .operands = operands,
-                                                     .attributes = update.scatter.attributes(),
-                                                     .location = update.end().location()})[0]);
-  }
-
-  ValueId scaled(const RowUpdate& update, ValueId updates) {
-    const ir::Type& type = update.scatter.operand_type(1);
-    std::optional<ValueId> factor;
-    bool is_negated = false;
-    const auto one = [&] { return builder_.literal(Literal::scalar(type.dtype(), 1)); };
-    for (const RowUpdate::Link& link : update.chain) {
-      const Instruction& by = link.instruction;
-      if (is_by(by, add_primitive())) continue;
-      if (is_by(by, subtract_primitive()) || is_by(by, negative_primitive())) {
-        is_negated ^= is_by(by, negative_primitive()) || link.place == 1;
-        continue;
-      }
-      const ValueId scalar = copier_.value(*values_.scalar_of(link.other()));
-      if (factor || is_by(by, divide_primitive())) {
-        factor = builder_.add(by.primitive(), {factor ? *factor : one(), scalar});
-      } else {
-        factor = scalar;
-      }
-    }
-    if (is_negated) factor = builder_.add(negative_primitive(), {factor ? *factor : one()});
-    if (!factor) return updates;
-    const ValueId everywhere = builder_.add(broadcast_primitive(), {*factor},
-                                            ir::Attributes::of(SizesAttributes{sizes_of(type)}));
-    return builder_.add(multiply_primitive(), {everywhere, updates});
-  }
-
-  std::vector<Dim> sizes_of(const ir::Type& type) const {
-    const ir::Type ours = copier_.type(type);
-    return {ours.shape().begin(), ours.shape().end()};
-  }
-
-  // The result of the chain where the sum is 0.
-  ValueId rest_of(const RowUpdate& update) {
-    if (const auto kept = kept_value(values_, update, {})) return copier_.value(*kept);
-    for (const RowUpdate::Link& link : update.chain) {
-      if (!adds(link.instruction)) continue;
-      const auto scalar = values_.switch_of(link.other());
-      const auto kept = scalar ? kept_value(values_, update, scalar) : std::nullopt;
-      if (!kept) continue;
-      if (const auto chosen = chosen_by(*scalar, *kept, update)) return *chosen;
-    }
-    return replayed(update, copier_, builder_);
-  }
-
-  // The chain without the sum.
-  static ValueId replayed(const RowUpdate& update, const ir::Copier& copier,
-                          ir::FunctionBuilder& builder) {
-    std::optional<ValueId> rest;
-    for (const RowUpdate::Link& link : update.chain) {
-      const Instruction& by = link.instruction;
-      if (!rest) {
-        if (!adds(by)) continue;
-        rest = copier.value(link.other());
-        const bool is_negated = is_by(by, subtract_primitive()) && link.place == 0;
-        if (is_negated) rest = builder.add(negative_primitive(), {*rest});
-      } else if (is_by(by, negative_primitive())) {
-        rest = builder.add(negative_primitive(), {*rest});
-      } else {
-        const ValueId other = copier.value(link.other());
-        const bool is_first = link.place == 0;
-        rest = builder.add(by.primitive(), {is_first ? *rest : other, is_first ? other : *rest});
-      }
-    }
-    return *rest;
-  }
-
-  // cond(scalar == 0, the value as it is, the chain without the sum); nothing if the chain reads
-  // what takes long to compute.
-  std::optional<ValueId> chosen_by(ValueId scalar, ValueId kept, const RowUpdate& update) {
-    const auto parts = parts_of(update, kept);
-    if (!parts) return std::nullopt;
+    const Parts parts = parts_of(update);
     ir::Signature signature;
-    std::vector<ValueId> operands{is_zero(scalar)};
-    for (const ValueId value : parts->read) {
+    std::vector<ValueId> operands{only_rows_change(update)};
+    for (const ValueId value : parts.read) {
       operands.push_back(copier_.value(value));
       signature.parameters.push_back(function_.type_of(value));
     }
     signature.results = {update.end().result_types()[0]};
-
-    ir::FunctionBuilder other = new_function("rest", signature);
-    ir::Copier copier(function_, other);
-    for (size_t i = 0; i < parts->read.size(); ++i) {
-      copier.set(parts->read[i], static_cast<ValueId>(i));
-    }
-    for (const uint32_t index : parts->computed) copier.copy(function_.instruction(index));
-    const ValueId rest = replayed(update, copier, other);
-    added_.push_back(other.finish({rest}));
-    const std::string computes = added_.back()->name();
-
-    ir::FunctionBuilder same = new_function("same", signature);
-    const auto place = std::ranges::find(parts->read, kept) - parts->read.begin();
-    added_.push_back(same.finish({static_cast<ValueId>(place)}));
-    const ir::Callee callees[] = {{.name = added_.back()->name()}, {.name = computes}};
-    return builder_.add({.primitive = ir::primitive(ir::Structure::cond),
-                         .operands = operands,
-                         .callees = callees,
-                         .location = update.end().location()})[0];
+    signature.size_parameters = symbols_of(signature);
+    const ir::Callee callees[] = {
+        {.name = with_added_rows(update, parts, signature), .sizes = signature.size_parameters},
+        {.name = as_it_was(update, parts, signature), .sizes = signature.size_parameters}};
+    copier_.set(update.end().result(),
+                builder_.add({.primitive = ir::primitive(ir::Structure::cond),
+                              .operands = operands,
+                              .callees = callees,
+                              .location = update.end().location()})[0]);
   }
 
-  ValueId is_zero(ValueId scalar) {
-    const DType dtype = function_.type_of(scalar).dtype();
-    return builder_.add(equal_primitive(),
-                        {copier_.value(scalar), builder_.literal(Literal::scalar(dtype, 0))});
+  // Names of sizes in the types, which are not changed in the copy of the function.
+  static std::vector<Dim> symbols_of(const ir::Signature& signature) {
+    std::vector<Dim> symbols;
+    const auto note = [&](const ir::Type& type) {
+      type.for_each_dim([&](Dim dim) {
+        dim.for_each_symbol([&](Dim symbol) {
+          if (std::ranges::find_if(symbols, is_same_as(symbol)) == symbols.end())
+            symbols.push_back(symbol);
+        });
+      });
+    };
+    std::ranges::for_each(signature.parameters, note);
+    std::ranges::for_each(signature.results, note);
+    return symbols;
   }
 
-  // The instructions of a branch, and the values that it reads.
-  struct Parts {
-    std::vector<uint32_t> computed;  // ascending
-    std::vector<ValueId> read;
-  };
-  std::optional<Parts> parts_of(const RowUpdate& update, ValueId kept) const {
-    Parts parts{.computed = {}, .read = {kept}};
-    std::vector<ValueId> waiting;
+  // True if scales make 0 of 0, and what vanishes does.
+  ValueId only_rows_change(const RowUpdate& update) {
+    const DType dtype = update.scatter.operand_type(1).dtype();
+    const ValueId zero = builder_.literal(Literal::scalar(dtype, 0));
+    ValueId scaled = zero;
     for (const RowUpdate::Link& link : update.chain) {
+      if (adds(link.instruction) || link.instruction.operands().size() == 1) continue;
+      const ValueId scalar = copier_.value(*values_.scalar_of(link.other()));
+      scaled = builder_.add(link.instruction.primitive(), {scaled, scalar});
+    }
+    const ValueId is_zero = builder_.add(equal_primitive(), {scaled, zero});
+    if (!update.scalar) return is_zero;
+    const ValueId vanishes = builder_.add(equal_primitive(), {copier_.value(*update.scalar), zero});
+    return builder_.add(bitwise_and_primitive(), {is_zero, vanishes});
+  }
+
+  // The values that the branches read, and what the computation as it was computes of them. Both
+  // compute the updates if they are a view.
+  struct Parts {
+    std::vector<ValueId> read;
+    std::vector<uint32_t> computed, views;  // ascending
+  };
+  Parts parts_of(const RowUpdate& update) const {
+    Parts parts;
+    const auto read = [&](ValueId value) {
+      if (std::ranges::find(parts.read, value) == parts.read.end()) parts.read.push_back(value);
+    };
+    const auto compute = [&](const Instruction& instruction) {
+      const auto at = std::ranges::lower_bound(parts.computed, instruction.index());
+      const bool is_new = at == parts.computed.end() || *at != instruction.index();
+      if (is_new) parts.computed.insert(at, instruction.index());
+      return is_new;
+    };
+    compute(update.scatter);
+    ValueId updates = update.scatter.operands()[1];
+    for (auto view = function_.definition(updates); view && is_view(*view);
+         view = function_.definition(updates)) {
+      compute(*view);
+      parts.views.insert(parts.views.begin(), view->index());
+      updates = view->operands()[0];
+    }
+    read(updates);
+    for (const ValueId index : update.scatter.operands().subspan(2)) read(index);
+    std::vector<ValueId> waiting{update.scatter.operands()[0]};
+    read(update.kept);
+    for (const RowUpdate::Link& link : update.chain) {
+      compute(link.instruction);
       if (link.instruction.operands().size() == 2) waiting.push_back(link.other());
     }
     while (!waiting.empty()) {
       const ValueId value = waiting.back();
       waiting.pop_back();
-      if (std::ranges::find(parts.read, value) != parts.read.end()) continue;
       const auto definition = function_.definition(value);
-      const bool is_array = function_.type_of(value).shape().rank() > 0;
-      if (!is_array || !definition) {
-        parts.read.push_back(value);
-        continue;
+      const bool is_read = std::ranges::find(parts.read, value) != parts.read.end();
+      if (is_read || !definition || !is_light(*definition) ||
+          parts.computed.size() >= kMostInBranch) {
+        read(value);
+      } else if (compute(*definition)) {
+        waiting.insert(waiting.end(), definition->operands().begin(), definition->operands().end());
       }
-      if (std::ranges::find(parts.computed, definition->index()) != parts.computed.end()) continue;
-      const bool is_light = definition->primitive().elementwise != ir::Elementwise::no ||
-                            is_by(*definition, broadcast_primitive()) ||
-                            is_by(*definition, reshape_primitive());
-      if (!is_light || parts.computed.size() == kMostInBranch) return std::nullopt;
-      parts.computed.push_back(definition->index());
-      for (const ValueId operand : definition->operands()) waiting.push_back(operand);
     }
-    std::ranges::sort(parts.computed);
     return parts;
+  }
+
+  static bool is_view(const Instruction& instruction) {
+    return is_by(instruction, broadcast_primitive()) || is_by(instruction, reshape_primitive());
+  }
+  // A kernel computes it while it computes what reads it.
+  static bool is_light(const Instruction& instruction) {
+    if (instruction.primitive().structure == ir::Structure::literal) return true;
+    return instruction.result_types()[0].shape().rank() > 0 &&
+           (is_view(instruction) || instruction.primitive().elementwise != ir::Elementwise::no);
+  }
+
+  std::string with_added_rows(const RowUpdate& update, const Parts& parts,
+                              const ir::Signature& signature) {
+    ir::FunctionBuilder builder = new_function("rows", signature);
+    ir::Copier copier = copier_of(parts, builder);
+    for (const uint32_t index : parts.views) copier.copy(function_.instruction(index));
+    std::vector<ValueId> operands = {copier.value(update.kept)};
+    for (const ValueId operand : update.scatter.operands().subspan(1)) {
+      operands.push_back(copier.value(operand));
+    }
+    const Shape& sizes = update.scatter.operand_type(1).shape();
+    for (const RowUpdate::Link& link : update.chain) {
+      ValueId& updates = operands[1];
+      if (negates(link)) updates = builder.add(negative_primitive(), {updates});
+      if (adds(link.instruction) || link.instruction.operands().size() == 1) continue;
+      // The scalar may be computed in the other branch.
+      const ValueId scalar = copied_scalar(*values_.scalar_of(link.other()), copier, builder);
+      const ValueId scale = builder.add(
+          broadcast_primitive(), {scalar},
+          ir::Attributes::of(SizesAttributes{std::vector<Dim>(sizes.begin(), sizes.end())}));
+      updates = builder.add(link.instruction.primitive(), {updates, scale});
+    }
+    const ValueId result = builder.add({.primitive = update.scatter.primitive(),
+                                        .operands = operands,
+                                        .attributes = update.scatter.attributes(),
+                                        .location = update.end().location()})[0];
+    return finished(builder, result);
+  }
+
+  std::string as_it_was(const RowUpdate& update, const Parts& parts,
+                        const ir::Signature& signature) {
+    ir::FunctionBuilder builder = new_function("table", signature);
+    ir::Copier copier = copier_of(parts, builder);
+    for (const uint32_t index : parts.computed) copier.copy(function_.instruction(index));
+    return finished(builder, copier.value(update.end().result()));
+  }
+
+  // Knows the values that the branches read.
+  ir::Copier copier_of(const Parts& parts, ir::FunctionBuilder& builder) const {
+    ir::Copier copier(function_, builder);
+    for (size_t i = 0; i < parts.read.size(); ++i) {
+      copier.set(parts.read[i], static_cast<ValueId>(i));
+    }
+    return copier;
+  }
+
+  ValueId copied_scalar(ValueId scalar, const ir::Copier& copier,
+                        ir::FunctionBuilder& builder) const {
+    if (copier.has(scalar)) return copier.value(scalar);
+    return builder.literal(
+        function_.definition(scalar)->attributes_as<ir::LiteralAttributes>().value);
+  }
+
+  std::string finished(ir::FunctionBuilder& builder, ValueId result) {
+    added_.push_back(builder.finish({result}));
+    return added_.back()->name();
   }
 
   ir::FunctionBuilder new_function(std::string_view purpose, const ir::Signature& signature) {

@@ -44,34 +44,32 @@ JointLayout joined_rows(const Layout& x, const Layout& updates, size_t point_ran
   return JointLayout(both);
 }
 
-// The points whose updates are not dropped, those of a row one after the other, in their order.
-std::vector<int64_t> order_by_row(std::span<const int64_t> offsets) {
-  const size_t mask = std::bit_ceil(2 * offsets.size()) - 1;
+// Reorders points: those of a row stand one after the other, in their order.
+void group_by_row(std::span<int64_t> points, const int64_t* offsets) {
+  const size_t mask = std::bit_ceil(2 * points.size()) - 1;
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
   constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
-  std::vector<uint32_t> table(mask + 1, kEmpty), row_of(offsets.size(), kEmpty);
+  std::vector<uint32_t> table(mask + 1, kEmpty), row_of(points.size());
   std::vector<int64_t> rows, starts{0};
-  for (size_t point = 0; point < offsets.size(); ++point) {
-    if (offsets[point] == IndexedRows::kNowhere) continue;
-    size_t place =
-        static_cast<size_t>((static_cast<uint64_t>(offsets[point]) * kMultiplier) >> 32) & mask;
-    while (table[place] != kEmpty && rows[table[place]] != offsets[point])
-      place = (place + 1) & mask;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const int64_t offset = offsets[points[i]];
+    const uint64_t hash = static_cast<uint64_t>(offset) * kMultiplier;
+    size_t place = static_cast<size_t>(hash >> 32) & mask;
+    while (table[place] != kEmpty && rows[table[place]] != offset) place = (place + 1) & mask;
     if (table[place] == kEmpty) {
       table[place] = static_cast<uint32_t>(rows.size());
-      rows.push_back(offsets[point]);
+      rows.push_back(offset);
       starts.push_back(0);
     }
-    row_of[point] = table[place];
-    ++starts[row_of[point] + 1];
+    row_of[i] = table[place];
+    ++starts[row_of[i] + 1];
   }
+  if (rows.size() == points.size()) return;
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  std::vector<int64_t> order(static_cast<size_t>(starts.back()));
-  for (size_t point = 0; point < offsets.size(); ++point) {
-    if (row_of[point] == kEmpty) continue;
-    order[static_cast<size_t>(starts[row_of[point]]++)] = static_cast<int64_t>(point);
+  const std::vector<int64_t> given(points.begin(), points.end());
+  for (size_t i = 0; i < given.size(); ++i) {
+    points[static_cast<size_t>(starts[row_of[i]]++)] = given[i];
   }
-  return order;
 }
 
 // One call, with several strategies for dividing the work among threads.
@@ -89,8 +87,8 @@ class Scatter {
     const int64_t points = updates_.points, inner = updates_.inner();
     const int64_t grain = std::max<int64_t>(kWork / updates_.row_count, 1);
     if (unique) return share(loops_.loop, nullptr, points, grain);
-    const bool are_few = points < std::numeric_limits<uint32_t>::max();
-    if (loops_.grouped != nullptr && updates_.row_count >= loops_.grouped_from && are_few) {
+    const bool are_countable = points < std::numeric_limits<uint32_t>::max();
+    if (loops_.grouped != nullptr && updates_.row_count >= loops_.grouped_from && are_countable) {
       return run_grouped(grain);
     }
     const int64_t work = points * updates_.row_count;
@@ -137,15 +135,48 @@ class Scatter {
   }
 
   void run_grouped(int64_t grain) {
-    const std::vector<int64_t> order =
-        order_by_row({updates_.offsets, static_cast<size_t>(updates_.points)});
+    if (updates_.points > kChunk) return run_groups_in_buckets();
+    std::vector<int64_t> order;
+    for (int64_t point = 0; point < updates_.points; ++point) {
+      if (updates_.offsets[point] != IndexedRows::kNowhere) order.push_back(point);
+    }
+    group_by_row(order, updates_.offsets);
     updates_.points = static_cast<int64_t>(order.size());
     share(loops_.grouped, order.data(), updates_.points, grain);
   }
 
-  // A bucket is a part of x. Points are sorted stably into buckets, one chunk of points at a time:
-  // counted, then placed behind those of earlier buckets and chunks.
+  void run_groups_in_buckets() {
+    Buckets buckets = in_buckets();
+    updates_.points = static_cast<int64_t>(buckets.order.size());
+    parallel_chunks(buckets.count(), [&](int64_t bucket) {
+      const auto [begin, end] = buckets.range(bucket);
+      group_by_row(std::span(buckets.order)
+                       .subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
+                   updates_.offsets);
+      run(loops_.grouped, {buckets.order.data(), begin, end, 0, updates_.inner()});
+    });
+  }
+
   void run_in_buckets() const {
+    const Buckets buckets = in_buckets();
+    parallel_chunks(buckets.count(), [&](int64_t bucket) {
+      const auto [begin, end] = buckets.range(bucket);
+      run(loops_.loop, {buckets.order.data(), begin, end, 0, updates_.inner()});
+    });
+  }
+
+  // The points of each bucket, which is a part of x, in their order.
+  struct Buckets {
+    std::vector<int64_t> order, begins;
+
+    int64_t count() const { return static_cast<int64_t>(begins.size()) - 1; }
+    std::pair<int64_t, int64_t> range(int64_t bucket) const {
+      return {begins[static_cast<size_t>(bucket)], begins[static_cast<size_t>(bucket) + 1]};
+    }
+  };
+  // Points are sorted stably, one chunk of points at a time: counted, then placed behind those of
+  // earlier buckets and chunks.
+  Buckets in_buckets() const {
     int shift = 0;
     while (((x_count_ - 1) >> shift) >= kMostBuckets) ++shift;
     const int64_t buckets = ((x_count_ - 1) >> shift) + 1;
@@ -169,18 +200,17 @@ class Scatter {
       for (int64_t b = 0; b < buckets; ++b) start_of(b, chunk) = counts[static_cast<size_t>(b)];
     });
     std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), int64_t{0});
-    std::vector<int64_t> order(static_cast<size_t>(starts.back()));
+    Buckets sorted{.order = std::vector<int64_t>(static_cast<size_t>(starts.back())), .begins = {}};
     parallel_chunks(chunks, [&](int64_t chunk) {
       Counts next;
       for (int64_t b = 0; b < buckets; ++b) next[static_cast<size_t>(b)] = start_of(b, chunk);
       for_each_point(chunk, [&](int64_t point, size_t bucket) {
-        order[static_cast<size_t>(next[bucket]++)] = point;
+        sorted.order[static_cast<size_t>(next[bucket]++)] = point;
       });
     });
-    parallel_chunks(buckets, [&](int64_t bucket) {
-      const int64_t end = bucket + 1 < buckets ? start_of(bucket + 1, 0) : starts.back();
-      run(loops_.loop, {order.data(), start_of(bucket, 0), end, 0, updates_.inner()});
-    });
+    for (int64_t b = 0; b < buckets; ++b) sorted.begins.push_back(start_of(b, 0));
+    sorted.begins.push_back(starts.back());
+    return sorted;
   }
 
   RowUpdates updates_;
