@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo gpu-check cuda-emulated test test-more build bench sabotage outside format lint tidy asan tsan clang no-llvm bare fuzz torture fresh check-all install docs clean
+.PHONY: help demo gpu-check cuda-emulated test test-more build bench sabotage outside format lint tidy asan tsan sanitized clang no-llvm bare fuzz torture fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,10 @@ tsan: ## run the tests under ThreadSanitizer
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/test.sh tsan
+
+sanitized: ## run the tests of the first rooms under AddressSanitizer or ThreadSanitizer, in turn by commit
+	@$(PACKAGES) build test
+	@scripts/sanitized.sh
 
 clang: ## run the tests built by clang
 	@$(PACKAGES) build test clang

@@ -4,9 +4,11 @@ function(plait_choose_cpu_sources sources headers)
   set(left_out)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     list(APPEND left_out "_portable\\.cpp$")
-    set_source_files_properties(plait/cpu/inside/products/product_kernels_avx2.cpp PROPERTIES
+    set_source_files_properties(plait/cpu/inside/products/product_kernels_avx2.cpp
+                                plait/cpu/inside/convolutions/winograd_kernels_avx2.cpp PROPERTIES
                                 COMPILE_OPTIONS "-mavx2;-mfma")
-    set_source_files_properties(plait/cpu/inside/products/product_kernels_avx512.cpp PROPERTIES
+    set_source_files_properties(plait/cpu/inside/products/product_kernels_avx512.cpp
+                                plait/cpu/inside/convolutions/winograd_kernels_avx512.cpp PROPERTIES
                                 COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma")
     # GCC 12 warns that its own intrinsics read uninitialised variables (GCC bug 105593).
     set_source_files_properties(plait/cpu/inside/repeated_products/paired_kernels_avx512.cpp

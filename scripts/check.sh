@@ -10,6 +10,7 @@ lines=()
 for target in "$@"; do
   preset=$target
   [[ $target != test* ]] || preset=release
+  [[ $target != sanitized ]] || preset=$(sanitizer_in_turn)
   results=build/$preset/tests.xml
   rm -f "$results"
   start=$SECONDS status=0 counts="0 0 0"

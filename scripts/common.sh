@@ -77,6 +77,8 @@ is_in_turn() {
   ((${hash%% *} % $(turns) == $(commit_count) % $(turns)))
 }
 
+sanitizer_in_turn() { if (($(commit_count) % 2)); then echo tsan; else echo asan; fi; }
+
 # build_release [TARGET...]: configures a new build folder without tests, which need more packages; an existing one
 # with tests keeps them.
 build_release() {

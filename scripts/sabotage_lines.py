@@ -100,6 +100,7 @@ ROOMS = [
                        "Anomaly.*", "Jit.TheSameKey*", "Nested*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
+    Room("cpu", ["*Winograd*", "Convolution*"], 240, "seed=1"),
     Room("cuda", ["*"], 600, "seed=1"),
     PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies", "computed_names"], 120, "",
                {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"],

@@ -115,7 +115,7 @@ TEST(Settings, OfEveryRoomAreListed) {
   EXPECT_EQ(names,
             "arena cpu cublaslt cuda cudnn default_device detect_anomaly device_memory_limit dump "
             "float32_matmul_precision log memory_limit nvrtc packed_memory passes "
-            "reproducible spin_microseconds threads verify ");
+            "reproducible spin_microseconds threads verify winograd ");
 }
 
 TEST(Settings, AreDocumented) {

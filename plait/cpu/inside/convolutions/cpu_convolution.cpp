@@ -10,6 +10,7 @@
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/convolutions/patches.h"
+#include "plait/cpu/inside/convolutions/winograd.h"
 #include "plait/cpu/inside/libraries/library_convolution.h"
 #include "plait/cpu/inside/products/blocked_product.h"
 
@@ -306,6 +307,9 @@ void run(Operands operands, const ConvolutionGeometry& geometry) {
     throw ValueError("convolution: elements of the result share memory (a stride of 0)");
   }
   if (result.element_count() == 0) return;
+  if (const int m = winograd_results(operands.kind, shape)) {
+    if (winograd_convolution(operands.kind, shape, m, operands.x, operands.w, operands.out)) return;
+  }
   if (is_worth_library(operands.kind, shape)) {
     Operands positive = operands;
     for (Array* array : {&positive.x, &positive.w, &positive.out}) {

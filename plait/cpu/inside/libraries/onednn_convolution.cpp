@@ -151,10 +151,11 @@ std::shared_ptr<OnednnPrimitive> make_primitive(ConvolutionKind kind, const Desc
   using ByInput = dnnl::convolution_backward_data;
   using ByWeight = dnnl::convolution_backward_weights;
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  const auto use = kind == ConvolutionKind::forward ? dnnl::prop_kind::forward_inference
-                                                    : dnnl::prop_kind::forward_training;
+  // For inference the library takes kernels and layouts that need up to three times as long
+  // (version 2.6, AVX-512).
+  constexpr auto kUse = dnnl::prop_kind::forward_training;
   const Forward::primitive_desc forward(
-      {use, algorithm, d.any[0], d.any[1], d.any[2], d.strides, d.dilations, d.low, d.high},
+      {kUse, algorithm, d.any[0], d.any[1], d.any[2], d.strides, d.dilations, d.low, d.high},
       user_scratchpad(), onednn_engine());
   if (kind == ConvolutionKind::forward) {
     wanted = {forward.src_desc(), forward.weights_desc(), forward.dst_desc()};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "plait/cpu/cpu_level.h"
+#include "plait/cpu/inside/convolutions/winograd_kernels.h"
 #include "plait/cpu/inside/products/bf16_kernels.h"
 #include "plait/cpu/inside/products/product_kernels.h"
 #include "plait/cpu/inside/repeated_products/paired_kernels.h"
@@ -18,6 +19,12 @@ CpuLevel best_level() {
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CpuLevel::avx2;
   return CpuLevel::sse4;
+}
+
+CpuLevel level_in_use() {
+  static const CpuLevel best = best_level();
+  const CpuLevel wanted = setting::kCpu.get();
+  return wanted == CpuLevel::best || wanted > best ? best : wanted;
 }
 
 // Compilers name these bits of registers a and d differently.
@@ -40,11 +47,15 @@ bool has_tile_units() {
 }  // namespace
 
 const ProductKernels& product_kernels() {
-  static const CpuLevel best = best_level();
-  const CpuLevel wanted = setting::kCpu.get();
-  const CpuLevel level = wanted == CpuLevel::best || wanted > best ? best : wanted;
+  const CpuLevel level = level_in_use();
   if (level == CpuLevel::avx512) return kProductKernelsAvx512;
   return level == CpuLevel::avx2 ? kProductKernelsAvx2 : kProductKernels;
+}
+
+const WinogradLevel& winograd_level() {
+  const CpuLevel level = level_in_use();
+  if (level == CpuLevel::avx512) return kWinogradAvx512;
+  return level == CpuLevel::avx2 ? kWinogradAvx2 : kWinograd;
 }
 
 const Bf16Kernels* bf16_kernels() {
