@@ -3,7 +3,7 @@
 # Shared by tests, benchmarks and fuzz targets; includes the tests' own primitives and machine.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "tests/support/*.cpp")
 if(NOT PLAIT_LAST_ROOM STREQUAL text)
-  list(FILTER support_sources EXCLUDE REGEX "/support/(agreement|nest_points|reference_loops|programs/(step_kinds|tensor_program))")
+  list(FILTER support_sources EXCLUDE REGEX "/support/(agreement|nest_points|programs/(step_kinds|tensor_program))")
 endif()
 if(support_sources AND (PLAIT_TESTS OR PLAIT_BENCH OR PLAIT_FUZZ))
   add_library(plait_test_support STATIC ${support_sources})

@@ -13,6 +13,7 @@
 #include "plait/cpu/inside/convolutions/winograd.h"
 #include "plait/cpu/inside/libraries/library_convolution.h"
 #include "plait/cpu/inside/products/blocked_product.h"
+#include "plait/cpu/inside/products/matmul.h"
 
 namespace plait {
 namespace {
@@ -294,6 +295,48 @@ void run_by_patches(Operands& operands, const ConvolutionShape& shape) {
   if (!is_direct) copy_elements(dense.result().converted(shape.dtype), result);
 }
 
+// A convolution by kernels of one element is a product of matrices, without the library's changes
+// of layouts. Products of few columns are slower than the library's convolutions.
+bool is_worth_products(ConvolutionKind kind, const ConvolutionShape& shape) {
+  constexpr int64_t kLeastColumns = 224;
+  return is_floating(shape.dtype) && shape.groups == 1 && shape.is_pointwise() &&
+         shape.work() >= kLibraryWork &&
+         (kind == ConvolutionKind::weight_gradient || shape.out_places() >= kLeastColumns);
+}
+
+// Images as matrices [images][channels][places]. A copy if their places have no common stride.
+Array as_matrices(const Array& images) {
+  const Sizes& sizes = images.sizes();
+  return images.reshaped({sizes[0], sizes[1], images.element_count() / (sizes[0] * sizes[1])});
+}
+
+void run_by_products(Operands& operands, const ConvolutionShape& shape) {
+  const Array x = as_matrices(operands.x), out = as_matrices(operands.out);
+  const Array w = operands.w.reshaped({shape.outputs, shape.inputs});
+  const auto transposed = [](const Array& array) {
+    return array.view(array.layout().transposed());
+  };
+  Array& result = operands.result();
+  Array target = operands.kind == ConvolutionKind::forward          ? out
+                 : operands.kind == ConvolutionKind::input_gradient ? x
+                                                                    : w;
+  switch (operands.kind) {
+    case ConvolutionKind::forward: matmul(w, x, target); break;
+    case ConvolutionKind::input_gradient: matmul(transposed(w), out, target); break;
+    case ConvolutionKind::weight_gradient: {
+      // One sum over the places of all images.
+      const auto rows = [](const Array& matrices) {
+        const Array channels_first = matrices.view(matrices.layout().permuted(Sizes{1, 0, 2}));
+        return channels_first.reshaped({channels_first.sizes()[0], channels_first.element_count() /
+                                                                       channels_first.sizes()[0]});
+      };
+      matmul(rows(out), transposed(rows(x)), target);
+      break;
+    }
+  }
+  if (target.buffer() != result.buffer()) copy_elements(target.reshaped(result.sizes()), result);
+}
+
 void run(Operands operands, const ConvolutionGeometry& geometry) {
   // Batching of zero samples makes zero groups.
   if (geometry.groups == 0 && operands.result().element_count() == 0) return;
@@ -310,6 +353,7 @@ void run(Operands operands, const ConvolutionGeometry& geometry) {
   if (const int m = winograd_results(operands.kind, shape)) {
     if (winograd_convolution(operands.kind, shape, m, operands.x, operands.w, operands.out)) return;
   }
+  if (is_worth_products(operands.kind, shape)) return run_by_products(operands, shape);
   if (is_worth_library(operands.kind, shape)) {
     Operands positive = operands;
     for (Array* array : {&positive.x, &positive.w, &positive.out}) {
