@@ -26,14 +26,19 @@ def loaded(module, state):
     return module.requires_grad_()
 
 
-def torch_step(make, loss_of, lr, momentum, compiles, data):
+def torch_step(make, loss_of, lr, momentum, autocast, compiles, data):
     import torch
 
     state, inputs = parted(data)
     model, inputs = loaded(make(), state), [torch.from_numpy(each) for each in inputs]
     optimizer = torch.optim.SGD(model.parameters(), lr, momentum)
-    evaluate = torch.compile(lambda *inputs: loss_of(model, *inputs)) if compiles else lambda *inputs: loss_of(model, *inputs)
     loss = None
+
+    def evaluate(*inputs):
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            return loss_of(model, *inputs)
+
+    evaluate = torch.compile(evaluate) if compiles else evaluate
 
     def run():
         nonlocal loss
@@ -46,7 +51,7 @@ def torch_step(make, loss_of, lr, momentum, compiles, data):
     return run, lambda: {"loss": loss, **state_of(model)}
 
 
-def plait_step(make, loss_of, lr, momentum, data):
+def plait_step(make, loss_of, lr, momentum, autocast, data):
     import numpy as np
     import plait as pl
 
@@ -57,6 +62,8 @@ def plait_step(make, loss_of, lr, momentum, data):
 
     def with_model(model, *inputs):
         return loss_of(model, *inputs), model
+
+    with_model = pl.autocast()(with_model) if autocast else with_model
 
     def step(model, optimizer, *inputs):
         (loss, model), gradient = pl.value_and_grad(with_model, has_aux=True)(model, *inputs)
@@ -121,9 +128,9 @@ def jax_step(loss_of, lr, momentum, data):
     return go_on, lambda: {"loss": loss, **from_jax(weights | statistics)}
 
 
-def training(torch_model, torch_loss, plait_model, plait_loss, jax_loss, lr=0.01, momentum=0.9):
-    """The four sides of a training step; jax_loss may be None."""
-    sides = {"plait": functools.partial(plait_step, plait_model, plait_loss, lr, momentum),
-             "torch": functools.partial(torch_step, torch_model, torch_loss, lr, momentum, False),
-             "torch-compile": functools.partial(torch_step, torch_model, torch_loss, lr, momentum, True)}
+def training(torch_model, torch_loss, plait_model, plait_loss, jax_loss, lr=0.01, momentum=0.9, autocast=False):
+    """The four sides of a training step; jax_loss may be None. With `autocast` products and convolutions are in bf16."""
+    sides = {"plait": functools.partial(plait_step, plait_model, plait_loss, lr, momentum, autocast),
+             "torch": functools.partial(torch_step, torch_model, torch_loss, lr, momentum, autocast, False),
+             "torch-compile": functools.partial(torch_step, torch_model, torch_loss, lr, momentum, autocast, True)}
     return sides | ({"jax": functools.partial(jax_step, jax_loss, lr, momentum)} if jax_loss else {})

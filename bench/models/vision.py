@@ -4,7 +4,7 @@ U-Net, and ViT-base's logits.
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/vision.py resnet18-224 unet vit-1-bf16 --rounds 1
 
 The U-Net has three levels of 32, 64 and 128 channels, with two convolutions, GroupNorm and SiLU at each, and goes up by transposed convolutions: 8
-images of 64 x 64. In bf16 ViT's weights are bf16, too. The ResNets' limit is wide, since BatchNorm of few samples amplifies rounding: compiled
+images of 64 x 64. In bf16 ViT's weights are bf16, too; steps have products and convolutions in bf16 by autocast, without JAX, which has none. The ResNets' limit is wide, since BatchNorm of few samples amplifies rounding: compiled
 PyTorch is as far from eager PyTorch as JAX and Plait are. A row has the median of a step, its ratio to the fastest peer's, the first call, and the
 peak memory of the process. THREADS=1 in the environment selects one thread.
 """
@@ -125,7 +125,7 @@ def plait_loss(model, x, y):
     return pl.cross_entropy(model(x), y, reduction="mean")
 
 
-def resnet(depth, size, batch):
+def resnet(depth, size, batch, autocast=False):
     def data():
         import torch
 
@@ -133,7 +133,8 @@ def resnet(depth, size, batch):
         return steps.state_of(model) | {"x": torch.randn(batch, 3, size, size).numpy(), "y": torch.randint(1000, (batch,)).numpy()}
 
     makes = functools.partial(torch_resnet, depth), functools.partial(plait_resnet, depth)
-    return sides.Case(data, steps.training(makes[0], torch_loss, makes[1], plait_loss, functools.partial(jax_resnet, depth)), apart=5e-2)
+    jax_loss = None if autocast else functools.partial(jax_resnet, depth)
+    return sides.Case(data, steps.training(makes[0], torch_loss, makes[1], plait_loss, jax_loss, autocast=autocast), apart=2e-1 if autocast else 5e-2)
 
 
 # ---- A U-Net. The classes differ only in where the layers are from.
@@ -219,13 +220,14 @@ def jax_unet(w, statistics, x, y):
     return jnp.square(convolution(w, "last", x) - y).mean(), statistics
 
 
-def unet():
+def unet(autocast=False):
     def data():
         import torch
 
         return steps.state_of(torch_unet()) | {name: torch.randn(8, 3, 64, 64).numpy() for name in ("x", "y")}
 
-    return sides.Case(data, steps.training(torch_unet, mean_square, plait_unet, mean_square, jax_unet, 0.1), apart=1e-2)
+    return sides.Case(data, steps.training(torch_unet, mean_square, plait_unet, mean_square, None if autocast else jax_unet, 0.1, autocast=autocast),
+                      apart=2e-1 if autocast else 1e-2)
 
 
 # ---- ViT's logits.
@@ -295,8 +297,11 @@ def vit(batch, dtype):
     return sides.Case(data, functions, apart=3e-2 if dtype == "bf16" else 1e-4)
 
 
-CASES = {"resnet18-224": resnet(18, 224, 8), "resnet50-64": resnet(50, 64, 16), "resnet50-224": resnet(50, 224, 4), "unet": unet(),
-         "vit-1": vit(1, "fp32"), "vit-8": vit(8, "fp32"), "vit-1-bf16": vit(1, "bf16"), "vit-8-bf16": vit(8, "bf16")}
+CASES = {"resnet18-64": resnet(18, 64, 32), "resnet18-224": resnet(18, 224, 8), "resnet50-64": resnet(50, 64, 16),
+         "resnet50-224": resnet(50, 224, 4), "unet": unet(), "resnet18-64-bf16": resnet(18, 64, 32, True),
+         "resnet18-224-bf16": resnet(18, 224, 8, True), "resnet50-64-bf16": resnet(50, 64, 16, True),
+         "resnet50-224-bf16": resnet(50, 224, 4, True), "unet-bf16": unet(True), "vit-1": vit(1, "fp32"), "vit-8": vit(8, "fp32"),
+         "vit-1-bf16": vit(1, "bf16"), "vit-8-bf16": vit(8, "bf16")}
 
 if __name__ == "__main__":
     sides.main(__doc__, __file__, CASES)

@@ -15,6 +15,7 @@ Images Images::of(Array array) {
   const Sizes &sizes = array.sizes(), &steps = array.layout().strides;
   return {.data = array.writable_data(),
           .dtype = array.dtype(),
+          .count = sizes[0],
           .channels = sizes[1],
           .high = sizes[2],
           .wide = sizes[3],
@@ -30,9 +31,8 @@ int64_t Images::channels_of(int64_t block) const {
   return std::min(kLanes, channels - block * kLanes);
 }
 
-std::byte* Images::at(int64_t image, int64_t block, int64_t row) const {
-  return data +
-         (image * image_step + block * kLanes * channel_step + row * row_step) * size_of(dtype);
+std::byte* Images::at(int64_t image, int64_t channel, int64_t row) const {
+  return data + (image * image_step + channel * channel_step + row * row_step) * size_of(dtype);
 }
 
 const ChannelKernels& channel_kernels(DType dtype) {
@@ -53,9 +53,9 @@ template <class Body>
 void ChannelRows::each_run(int64_t image, int64_t block, int64_t begin, int64_t end, Body body) {
   const bool is_row = images_.place_step == 1, is_all = is_row && images_.row_step == images_.wide;
   if (is_all && begin < end)
-    return body(images_.at(image, block, begin), (end - begin) * images_.wide, room_of(0));
+    return body(images_.at(image, block * kLanes, begin), (end - begin) * images_.wide, room_of(0));
   for (int64_t row = begin; row < end; ++row) {
-    std::byte* array = images_.at(image, block, row);
+    std::byte* array = images_.at(image, block * kLanes, row);
     float* places = room_of(row - begin);
     if (is_row) {
       body(array, images_.wide, places);
@@ -72,7 +72,7 @@ void ChannelRows::read(int64_t image, int64_t block, int64_t begin, int64_t end)
   end_ = end;
   if (images_.channel_step == 1 && images_.channels_of(block) == kLanes &&
       images_.dtype == DType::f32) {
-    from_ = reinterpret_cast<const float*>(images_.at(image, block, begin));
+    from_ = reinterpret_cast<const float*>(images_.at(image, block * kLanes, begin));
     row_step_ = images_.row_step;
     step_ = images_.place_step;
   } else {

@@ -15,13 +15,13 @@ namespace plait {
 struct Images {
   std::byte* data;
   DType dtype;
-  int64_t channels, high, wide;
+  int64_t count, channels, high, wide;
   int64_t image_step, channel_step, row_step, place_step;
 
   static Images of(Array array);
   int64_t blocks() const;
   int64_t channels_of(int64_t block) const;
-  std::byte* at(int64_t image, int64_t block, int64_t row) const;
+  std::byte* at(int64_t image, int64_t channel, int64_t row) const;
 };
 
 const ChannelKernels& channel_kernels(DType dtype);

@@ -6,6 +6,7 @@
 #include "plait/core/inside/sizes/integer_arithmetic.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/convolutions/winograd_tiles.h"
+#include "plait/cpu/inside/convolutions/winograd_trust.h"
 #include "plait/cpu/inside/convolutions/winograd_weights.h"
 #include "plait/cpu/inside/products/bf16_kernels.h"
 #include "plait/cpu/inside/products/product_kernels.h"
@@ -46,8 +47,10 @@ void multiply(int64_t rows, int64_t steps, const float* a, int64_t a_row, int64_
 // and the products while they are in a cache.
 class TiledConvolution {
  public:
-  TiledConvolution(const WinogradTiles& tiles, const Images& x, const Images& y)
+  TiledConvolution(const WinogradTiles& tiles, const Images& x, const Images& y,
+                   const ZeroResults& zeros)
       : tiles_(tiles),
+        zeros_(zeros),
         x_(x),
         y_(y),
         points_(tiles.kernels().points()),
@@ -70,7 +73,7 @@ class TiledConvolution {
 
  private:
   int64_t rows_of_block() const {
-    constexpr int64_t kBlockBytes = 1 << 20, kLeastTiles = 24, kMostTiles = 96;
+    constexpr int64_t kBlockBytes = 1 << 19, kLeastTiles = 24, kMostTiles = 96;
     const WinogradTiling& tiling = tiles_.tiling();
     const int64_t bytes_of_tile = points_ * (inputs_ + outputs_) * int64_t{sizeof(float)};
     const int64_t most = std::clamp(kBlockBytes / bytes_of_tile, kLeastTiles, kMostTiles);
@@ -96,12 +99,13 @@ class TiledConvolution {
     bool is_finite = true;
     for (int64_t block = 0; block < y_.blocks(); ++block) {
       const PointMatrices from{data_of(products) + block * kLanes, count * outputs_, outputs_};
-      is_finite &= tiles_.transform_results(from, begin, end, y_, block);
+      is_finite &= tiles_.transform_results(from, begin, end, y_, block, zeros_);
     }
     return is_finite;
   }
 
   const WinogradTiles& tiles_;
+  const ZeroResults& zeros_;
   const Images &x_, &y_;
   const int64_t points_, inputs_, panels_, outputs_;
   const Buffer matrices_;
@@ -215,6 +219,16 @@ double cost_of(ConvolutionKind kind, const ConvolutionShape& shape, int m) {
           of_kernels * inputs * outputs);
 }
 
+// Rows of tiles are what threads share.
+bool has_rows_for_threads(ConvolutionKind kind, const ConvolutionShape& shape, int m) {
+  constexpr int64_t kMostInARow = 512;  // tiles, which are in memory at the same time
+  const auto &high = shape.spatial[1], &wide = shape.spatial[2];
+  const bool is_transposed = kind == ConvolutionKind::input_gradient;
+  const int64_t rows = shape.images * quotient_up(is_transposed ? high.in : high.out, m);
+  return quotient_up(is_transposed ? wide.in : wide.out, m) <= kMostInARow &&
+         (kind == ConvolutionKind::weight_gradient || rows >= planned_thread_count());
+}
+
 // The library multiplies bf16 faster, if the processor does.
 double cost_of_library(const ConvolutionShape& shape) {
   const auto work = static_cast<double>(shape.work());
@@ -242,6 +256,7 @@ int winograd_results(ConvolutionKind kind, const ConvolutionShape& shape) {
   if (!has_winograd(shape) || shape.work() < kLeastWork || !setting::kWinograd.get()) return 0;
   const double of_two = cost_of(kind, shape, 2), of_four = cost_of(kind, shape, 4);
   const int best = of_four < kPreference * of_two ? 4 : 2;
+  if (!has_rows_for_threads(kind, shape, best)) return 0;
   return std::min(of_two, of_four) < kGain * cost_of_library(shape) ? best : 0;
 }
 
@@ -253,9 +268,10 @@ bool winograd_convolution(ConvolutionKind kind, const ConvolutionShape& shape, i
       is_transposed ? WinogradTiling{m, shape.images, high.in, wide.in, 2 - high.low, 2 - wide.low}
                     : WinogradTiling{m, shape.images, high.out, wide.out, high.low, wide.low});
   if (kind == ConvolutionKind::weight_gradient) {
+    const Images inputs = Images::of(x), gradient = Images::of(out);
+    if (!can_differentiate(tiles, Magnitudes(inputs), Magnitudes(gradient))) return false;
     const bool is_direct = w.is_contiguous();
     Array target = w, dense = is_direct ? w : Array::empty(w.dtype(), w.sizes());
-    const Images inputs = Images::of(x), gradient = Images::of(out);
     const bool is_finite = WeightGradient(tiles, inputs, gradient).run(dense.writable_data());
     if (!is_direct) copy_elements(dense, target);
     return is_finite;
@@ -263,7 +279,10 @@ bool winograd_convolution(ConvolutionKind kind, const ConvolutionShape& shape, i
   const Array weights = w.contiguous();
   const Images given = Images::of(is_transposed ? out : x),
                written = Images::of(is_transposed ? x : out);
-  return TiledConvolution(tiles, given, written).run(weights.data(), is_transposed);
+  ZeroResults zeros(tiles.tiling());
+  return can_transform_weights(w.dtype(), weights.data(), shape.inputs * shape.outputs) &&
+         can_convolve(tiles, Magnitudes(given), zeros) &&
+         TiledConvolution(tiles, given, written, zeros).run(weights.data(), is_transposed);
 }
 
 }  // namespace plait

@@ -28,6 +28,22 @@ struct PaddedRows {
   int64_t low, columns, step;
 };
 
+// Sizes of numbers, which are not negative: a place is one number here (winograd_trust.h).
+struct WinogradChecks {
+  // Numbers that the other functions need in a room for so many tiles.
+  int64_t (*room)(int64_t tiles) = nullptr;
+  // Of side() rows: for each of the results of `tiles` tiles the largest number that it depends on,
+  // in m rows of tiles · m numbers of `windows`. False if one is not 0, and less than 1 / ratio of
+  // the largest number of its tile.
+  bool (*check_windows)(const PaddedRows& from, int64_t tiles, int64_t rows, int64_t columns,
+                        float ratio, float* room, float* windows) = nullptr;
+  // Of side() rows of x, and m rows of gradients (null after the last one): adds to sums[0] the
+  // products of the largest numbers of each tile, and to sums[1 + tap] the products that the
+  // gradient by a tap adds up.
+  void (*add_products)(const PaddedRows& x, const float* const* gradients, int64_t columns,
+                       int64_t tiles, float* room, double* sums) = nullptr;
+};
+
 struct WinogradKernels {
   int results = 0;  // m
 
@@ -49,6 +65,7 @@ struct WinogradKernels {
   void (*transform_kernel)(const float* places, const PointMatrices& to) = nullptr;
   // Gᵀ U G: the transpose of transform_kernel. False if a result is not finite.
   bool (*transform_kernel_gradient)(const PointMatrices& from, float* places) = nullptr;
+  WinogradChecks checks = {};
 };
 
 // Between an array of f32 or bf16 whose places are contiguous and places of kWinogradChannels
@@ -58,6 +75,9 @@ struct ChannelKernels {
                  float* places) = nullptr;
   void (*scatter)(const float* places, int64_t count, void* array, int64_t channel_step,
                   int64_t channels) = nullptr;
+  // Element i of `count`, each `step` further, makes maxima[i] its absolute value if that is
+  // larger; NaN is larger than infinity.
+  void (*note_magnitudes)(const void* array, int64_t step, int64_t count, float* maxima) = nullptr;
 };
 
 struct WinogradLevel {

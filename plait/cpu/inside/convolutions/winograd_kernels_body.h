@@ -267,8 +267,108 @@ struct Transforms {
     return finite.holds();
   }
 
+  // ---- WinogradChecks: a place is a number, and rows are padded to whole vectors, and one more.
+
+  static constexpr int kRows = kSide + 2 + m;
+  static int64_t width_of(int64_t tiles) {
+    return (tiles * m + 2 + L::kLanes - 1) / L::kLanes * L::kLanes + L::kLanes;
+  }
+  static int64_t room_of_checks(int64_t tiles) { return kRows * width_of(tiles); }
+
+  [[gnu::always_inline]] static Vector larger(Vector a, Vector b) { return a > b ? a : b; }
+
+  static void pad(const float* row, int64_t low, int64_t count, int64_t columns, int64_t width,
+                  float* to) {
+    for (int64_t i = 0; i < width; ++i) to[i] = 0;
+    const int64_t end = low + count < columns ? low + count : columns;
+    for (int64_t i = low; row != nullptr && i < end; ++i) to[i] = row[i - low];
+  }
+  // The rows, and the largest number of each column.
+  static void pad_all(const PaddedRows& from, int64_t tiles, float* room, float* largest) {
+    const int64_t columns = tiles * m + 2, width = width_of(tiles);
+    for (int64_t i = 0; i < kSide; ++i)
+      pad(from.rows[i], from.low, from.columns, columns, width, room + i * width);
+    for (int64_t i = 0; i < width; i += L::kLanes) {
+      Vector most = L::load(room + i);
+      unrolled<kSide>([&](auto row) __attribute__((always_inline)) {
+        most = larger(most, L::load(room + row * width + i));
+      });
+      L::store(most, largest + i);
+    }
+  }
+  static float largest_of(const float* numbers, int64_t count) {
+    float most = 0;
+    for (int64_t i = 0; i < count; ++i) most = numbers[i] > most ? numbers[i] : most;
+    return most;
+  }
+
+  static bool check_windows(const PaddedRows& from, int64_t tiles, int64_t rows, int64_t columns,
+                            float ratio, float* room, float* windows) {
+    const int64_t width = width_of(tiles);
+    float *largest = room + kSide * width, *high = largest + width;
+    pad_all(from, tiles, room, largest);
+    for (int64_t row = 0; row < m; ++row) {
+      for (int64_t i = 0; i < width; i += L::kLanes) {
+        const float* three = room + row * width + i;
+        L::store(larger(larger(L::load(three), L::load(three + width)), L::load(three + 2 * width)),
+                 high + i);
+      }
+      float* to = high + width;  // the last vector reads numbers after those of its row
+      for (int64_t i = 0; i + L::kLanes < width; i += L::kLanes) {
+        L::store(larger(larger(L::load(high + i), L::load(high + i + 1)), L::load(high + i + 2)),
+                 to + i);
+      }
+      for (int64_t i = 0; i < tiles * m; ++i) windows[row * tiles * m + i] = to[i];
+    }
+    bool is_precise = true;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      const float least = largest_of(largest + tile * m, kSide) / ratio;
+      const int64_t valid = columns - tile * m < m ? columns - tile * m : m;
+      for (int64_t row = 0; row < rows; ++row) {
+        const float* window = windows + (row * tiles + tile) * m;
+        for (int64_t i = 0; i < valid; ++i) is_precise &= window[i] >= least || window[i] == 0;
+      }
+    }
+    return is_precise;
+  }
+
+  static void add_products(const PaddedRows& x, const float* const* gradients, int64_t columns,
+                           int64_t tiles, float* room, double* sums) {
+    const int64_t width = width_of(tiles);
+    float *largest = room + kSide * width, *largest_gradient = largest + width,
+          *padded = largest_gradient + width;
+    pad_all(x, tiles, room, largest);
+    for (int64_t i = 0; i < m; ++i)
+      pad(gradients[i], 0, columns, columns, width, padded + i * width);
+    Vector taps[9] = {};
+    for (int64_t i = 0; i + L::kLanes < width; i += L::kLanes) {
+      Vector most = {};
+      unrolled<m>([&](auto row) __attribute__((always_inline)) {
+        const Vector gradient = L::load(padded + row * width + i);
+        most = larger(most, gradient);
+        unrolled<9>([&](auto tap) __attribute__((always_inline)) {
+          taps[tap] += gradient * L::load(room + (row + tap / 3) * width + i + tap % 3);
+        });
+      });
+      L::store(most, largest_gradient + i);
+    }
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      sums[0] += static_cast<double>(largest_of(largest + tile * m, kSide)) *
+                 largest_of(largest_gradient + tile * m, m);
+    }
+    for (int tap = 0; tap < 9; ++tap) {
+      for (int lane = 0; lane < L::kLanes; ++lane) sums[1 + tap] += taps[tap][lane];
+    }
+  }
+
   static constexpr WinogradKernels kernels() {
-    return {m, input, results, gradients, kernel, kernel_gradient};
+    return {m,
+            input,
+            results,
+            gradients,
+            kernel,
+            kernel_gradient,
+            {room_of_checks, check_windows, add_products}};
   }
 };
 
@@ -318,6 +418,7 @@ template <class Level, class Elements>
 struct Channels {
   using L = Lanes<Level>;
   using Element = typename Elements::Element;
+  using Words = typename product_kernels_body::VectorOf<uint32_t, Level::kBytes>::Type;
   using Vector = typename L::Vector;
   static constexpr int kLanes = L::kLanes;
 
@@ -415,7 +516,25 @@ struct Channels {
     }
   }
 
-  static constexpr ChannelKernels kernels() { return {gather, scatter}; }
+  static void note_magnitudes(const void* data, int64_t step, int64_t count, float* maxima) {
+    const auto* array = static_cast<const Element*>(data);
+    int64_t i = 0;
+    if (step == 1) {
+      for (; i + kLanes <= count; i += kLanes) {
+        const Words bits = reinterpret_cast<Words>(Elements::load(array + i)) & 0x7fffffffU;
+        const Words before = reinterpret_cast<Words>(L::load(maxima + i));
+        L::store(reinterpret_cast<Vector>(bits > before ? bits : before), maxima + i);
+      }
+    }
+    for (; i < count; ++i) {
+      const uint32_t bits =
+          __builtin_bit_cast(uint32_t, Elements::number(array[i * step])) & 0x7fffffffU;
+      if (bits > __builtin_bit_cast(uint32_t, maxima[i]))
+        maxima[i] = __builtin_bit_cast(float, bits);
+    }
+  }
+
+  static constexpr ChannelKernels kernels() { return {gather, scatter, note_magnitudes}; }
 };
 
 template <class Level>

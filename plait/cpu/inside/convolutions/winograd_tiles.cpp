@@ -15,6 +15,12 @@ constexpr int64_t kMostSide = 6;
 int64_t WinogradTiling::in_a_row() const { return quotient_up(wide, m); }
 int64_t WinogradTiling::rows_of_image() const { return quotient_up(high, m); }
 
+void ZeroResults::note(int64_t image, int64_t row, const float* windows) {
+  for (int64_t column = 0; column < wide_; ++column) {
+    if (windows[column] == 0) columns_[static_cast<size_t>(image * high_ + row)].push_back(column);
+  }
+}
+
 // Rows of tiles of one image; the first is number `offset` of those that are transformed.
 struct WinogradTiles::Run {
   int64_t image, begin, end, offset;
@@ -70,7 +76,8 @@ void WinogradTiles::transform_gradient(const Images& gradient, int64_t block, in
 }
 
 bool WinogradTiles::transform_results(const PointMatrices& from, int64_t begin, int64_t end,
-                                      const Images& y, int64_t block) const {
+                                      const Images& y, int64_t block,
+                                      const ZeroResults& zeros) const {
   const int64_t in_a_row = tiling_.in_a_row(), m = tiling_.m;
   const int64_t rows_written = std::min(end - begin, tiling_.rows_of_image()) * m;
   bool is_finite = true;
@@ -82,7 +89,14 @@ bool WinogradTiles::transform_results(const PointMatrices& from, int64_t begin, 
           {from.data + tile * from.step, from.point_step, from.step}, in_a_row,
           rows.room_of((row - run.begin) * m), std::min(m, y.high - row * m), y.wide);
     }
-    rows.write(run.image, block, run.begin * m, std::min(run.end * m, y.high));
+    const int64_t last = std::min(run.end * m, y.high);
+    for (int64_t row = run.begin * m; row < last; ++row) {
+      for (const int64_t column : zeros.columns(run.image, row)) {
+        std::fill_n(rows.room_of(row - run.begin * m) + column * kWinogradChannels,
+                    kWinogradChannels, 0.0F);
+      }
+    }
+    rows.write(run.image, block, run.begin * m, last);
   });
   return is_finite;
 }
