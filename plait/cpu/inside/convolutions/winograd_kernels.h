@@ -32,12 +32,12 @@ struct PaddedRows {
 struct WinogradChecks {
   // Numbers that the other functions need in a room for so many tiles.
   int64_t (*room)(int64_t tiles) = nullptr;
-  // Of side() rows: for each of the results of `tiles` tiles the largest number that it depends on,
-  // in m rows of tiles · m numbers of `windows`. False if one is not 0, and less than 1 / ratio of
-  // the largest number of its tile.
+  // From side() rows: for each of the results of `tiles` tiles the largest number that it depends
+  // on, in m rows of tiles · m numbers of `windows`. False if one is not 0, and less than 1 / ratio
+  // of the largest number of its tile.
   bool (*check_windows)(const PaddedRows& from, int64_t tiles, int64_t rows, int64_t columns,
                         float ratio, float* room, float* windows) = nullptr;
-  // Of side() rows of x, and m rows of gradients (null after the last one): adds to sums[0] the
+  // From side() rows of x, and m rows of gradients (null after the last one): adds to sums[0] the
   // products of the largest numbers of each tile, and to sums[1 + tap] the products that the
   // gradient by a tap adds up.
   void (*add_products)(const PaddedRows& x, const float* const* gradients, int64_t columns,

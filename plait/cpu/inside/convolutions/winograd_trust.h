@@ -1,7 +1,7 @@
-// Whether Winograd's algorithm is precise enough for the numbers at hand. A tile adds up elements
-// that a result does not depend on, so that its error is in proportion to the largest of them: they
-// may be at most a hundred times as large as those that the result depends on. The sizes of numbers
-// are maxima over all channels.
+// Says whether Winograd's algorithm is precise enough for the numbers at hand. A tile adds up
+// elements that a result does not depend on, so that its error is in proportion to the largest of
+// them: they may be at most a hundred times as large as those that the result depends on. The sizes
+// of numbers are maxima over all channels.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ class Magnitudes {
   Buffer maxima_;
 };
 
-// Whether the nine taps are of similar size, for weights of `kernels` kernels.
+// True if the nine taps of `kernels` kernels are of similar size.
 bool can_transform_weights(DType dtype, const std::byte* weights, int64_t kernels);
 
-// Whether results of a convolution of x are precise. Those that are 0, since all that they depend
+// True if results of a convolution of x are precise. Those that are 0, since all that they depend
 // on is, are noted.
 bool can_convolve(const WinogradTiles& tiles, const Magnitudes& x, ZeroResults& zeros);
 
-// Whether the gradient by the weights is.
+// True if the gradient by the weights is.
 bool can_differentiate(const WinogradTiles& tiles, const Magnitudes& x, const Magnitudes& gradient);
 
 }  // namespace plait
