@@ -49,7 +49,8 @@ const std::vector<Case>& cases() {
                                          {1, 40, 8, 33, 5, {0, 2}, {1, 0}},
                                          {2, 70, 100, 13, 17},
                                          {1, 4, 4, 1, 70, {1, 0}, {1, 0}},
-                                         {1, 8, 200, 6, 3, {0, 1}, {0, 0}}};
+                                         {1, 8, 200, 6, 3, {0, 1}, {0, 0}},
+                                         {3, 70, 100, 40, 36}};  // several chunks of tiles
   return list;
 }
 
@@ -217,6 +218,17 @@ TEST_P(WinogradOf, SaysThatResultsAreNotFinite) {
         EXPECT_FALSE(convolve(kind, c, GetParam(), operands));
       }
     }
+  }
+}
+
+TEST_P(WinogradOf, SaysThatResultsOverflow) {
+  const Case c{2, 5, 6, 9, 9};
+  for (const ConvolutionKind kind : kKinds) {
+    Operands operands(c, DType::f32);
+    operands.each([](Array& array) {
+      for (float& number : array.writable_elements<float>()) number *= 1e25F;
+    });
+    EXPECT_FALSE(convolve(kind, c, GetParam(), operands));
   }
 }
 

@@ -17,8 +17,8 @@ namespace setting {
 constinit Setting<bool> kWinograd(
     {.name = "winograd",
      .standard = "true",
-     .description = "whether convolutions by kernels of 3 × 3 may multiply less, and round up to "
-                    "ten times as much"});
+     .description = "whether convolutions by kernels of 3 × 3 may multiply less, and round some "
+                    "times as much"});
 }
 
 namespace {

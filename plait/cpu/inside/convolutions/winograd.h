@@ -22,8 +22,8 @@ int winograd_results(ConvolutionKind kind, const ConvolutionShape& shape);
 bool has_winograd(const ConvolutionShape& shape);
 
 // Writes the one of the arrays that the kind says, with m = 2 or 4. The bits do not depend on the
-// number of threads. False if a result may not be finite: since a tile adds elements up that a
-// result does not depend on, the convolution must then be computed in another way.
+// number of threads. False if the result would not be precise (winograd_trust.h), or is not finite:
+// the convolution must then be computed in another way.
 bool winograd_convolution(ConvolutionKind kind, const ConvolutionShape& shape, int m,
                           const Array& x, const Array& w, const Array& out);
 
