@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
 # arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
-# elements (bench/peers/table.py, which alone tries all sizes), models (bench/models/compare.py), with the time until a
+# elements (bench/peers/table.py, which alone tries all sizes), convolutions, models (bench/models/compare.py), with the time until a
 # step of ViT-base can run, training steps of layers and optimizers (bench/models/training.py), images, decoding, a
 # recommender, derivatives and solvers, and files, loaders, transforms and tokenizers (bench/data, bench/text).
 set -euo pipefail
@@ -22,6 +22,8 @@ if (($# == 0)); then
     "$python" bench/peers/compare.py --programs "$programs" --json build/bench/peers.json
   PYTHONPATH=build/bench/python step 'Every operation, compared with NumPy, PyTorch and JAX' \
     "$python" bench/peers/table.py --sizes 100k --seconds 0.2 --json build/bench/table.json
+  PYTHONPATH=build/bench/python step 'Convolutions of 3 x 3, compared with PyTorch' \
+    "$python" bench/peers/convolutions.py
   PYTHONPATH=build/bench/python step 'Models, compared with PyTorch and JAX' \
     "$python" bench/models/compare.py --json build/bench/models.json
   PYTHONPATH=build/bench/python step "Time until a step of ViT-base can run" \

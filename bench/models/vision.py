@@ -4,9 +4,10 @@ U-Net, and ViT-base's logits.
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/vision.py resnet18-224 unet vit-1-bf16 --rounds 1
 
 The U-Net has three levels of 32, 64 and 128 channels, with two convolutions, GroupNorm and SiLU at each, and goes up by transposed convolutions: 8
-images of 64 x 64. In bf16 ViT's weights are bf16, too; steps have products and convolutions in bf16 by autocast, without JAX, which has none. The ResNets' limit is wide, since BatchNorm of few samples amplifies rounding: compiled
-PyTorch is as far from eager PyTorch as JAX and Plait are; in bf16 all are so far apart (0.4 to 1.3) that only the order of magnitude is compared. A row has the median of a step, its ratio to the fastest peer's, the first call, and the
-peak memory of the process. THREADS=1 in the environment selects one thread.
+images of 64 x 64. In bf16 ViT's weights are bf16, too; steps have products and convolutions in bf16 by autocast, without JAX, which has none. The
+ResNets' limit is wide, since BatchNorm of few samples amplifies rounding: compiled PyTorch is as far from eager PyTorch as JAX and Plait are; in bf16
+all are so far apart (0.4 to 1.3) that only the order of magnitude is compared. A row has the median of a step, its ratio to the fastest peer's, the
+first call, and the peak memory of the process. THREADS=1 in the environment selects one thread.
 """
 
 import functools
