@@ -203,6 +203,30 @@ TEST(Fusing, WaitsForDataDependentSizes) {
       program, {Tensor(Array::of(std::span<const int64_t>(x), Sizes{3})), numbers({}, 1)}, 1e-6);
 }
 
+// The kernel of %3 contains `size`, and so it needs k. If %1 were one of its members, the kernel
+// would wait for itself.
+TEST(Fusing, WaitsForSizesThatItsViewsAndNumbersRead) {
+  const ir::Program program = parsed(R"(
+    func @main(%x: i64[3], %y: i64[]) -> (i64[], i64[], i64[]) {
+      %0 = multiply %y, %y
+      %1 = reduce_maximum %x {axes = [0]}
+      <k> = as_size %1
+      %2 = size {value = k}
+      %3 = add %0, %2
+      %4 = multiply %2, %1
+      %5 = iota {size = k}
+      %6 = negative %5
+      %7 = reduce_sum %6 {axes = [0]}
+      return %3, %4, %7
+    })");
+  const int64_t x[] = {1, 3, 2};
+  for (const int64_t y : {2, 5}) {
+    expect_as_evaluated(
+        program, {Tensor(Array::of(std::span<const int64_t>(x), Sizes{3})), Tensor(Array::of(y))},
+        1e-6);
+  }
+}
+
 // A chain whose middle is used by another operation must not become one kernel around it.
 TEST(Fusing, NoKernelWaitsForItself) {
   const auto f = [](const Tensor& x) {

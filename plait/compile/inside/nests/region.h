@@ -32,6 +32,10 @@ class Roles {
   bool is_computed(const ir::Instruction& instruction) const {
     return of(instruction) == Role::pointwise || of(instruction) == Role::reduction;
   }
+  // A kernel contains the views and numbers that it reads.
+  bool is_view_or_number(const ir::Instruction& instruction) const {
+    return of(instruction) == Role::view || of(instruction) == Role::number;
+  }
   // The source of a value, behind all views.
   ir::ValueId seen_through(ir::ValueId value) const;
   // True if the value is known without reading memory.

@@ -37,7 +37,7 @@ bool is_looked_through(const ClusterGraph& graph, ValueId look, std::span<const 
 ClusterGraph::ClusterGraph(const ir::EffectAnalysis& effects, size_t index)
     : function_(effects.program().function(index)),
       roles_(function_),
-      orders_(order_dependencies_of(effects, index)),
+      orders_(order_dependencies_of(effects, index, roles_)),
       group_of_(function_.size(), kNone),
       reach_(function_.size()),
       users_(function_.value_count()),
@@ -174,7 +174,7 @@ bool reads_from_outside(const ClusterGraph& graph, std::span<const uint32_t> mem
 }
 
 std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
-                                                         size_t function) {
+                                                         size_t function, const Roles& roles) {
   const ir::Function& body = effects.program().function(function);
   std::vector<std::vector<uint32_t>> orders(body.size());
   std::unordered_map<Dim, uint32_t> births;
@@ -186,6 +186,14 @@ std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysi
         order.push_back(birth->second);
       }
     });
+    for (const ValueId operand : instruction.operands()) {
+      const auto from = body.definition(operand);
+      if (!from || !roles.is_view_or_number(*from)) continue;
+      const auto& inherited = orders[from->index()];
+      order.insert(order.end(), inherited.begin(), inherited.end());
+    }
+    std::ranges::sort(order);
+    order.erase(std::ranges::unique(order).begin(), order.end());
     for (const Dim size : instruction.size_results()) births.emplace(size, instruction.index());
     if (effects.of(function, instruction).pure()) continue;
     if (last_effect) order.push_back(*last_effect);

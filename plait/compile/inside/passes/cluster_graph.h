@@ -80,8 +80,9 @@ bool reads_from_outside(const ClusterGraph& graph, std::span<const uint32_t> mem
                         const ir::Instruction& product);
 
 // Dependencies besides operands: effects depend on earlier effects, and uses of a data-dependent
-// size on the instruction that defines it. One list an instruction.
+// size on the instruction that defines it. Views and numbers pass theirs on, as the kernels that
+// read them contain them. One list an instruction.
 std::vector<std::vector<uint32_t>> order_dependencies_of(const ir::EffectAnalysis& effects,
-                                                         size_t function);
+                                                         size_t function, const Roles& roles);
 
 }  // namespace plait::compile

@@ -140,18 +140,16 @@ class Fusing {
                     std::ranges::binary_search(cluster.recomputed, from->index()));
   }
 
-  // A kernel contains the views and numbers that it reads. They stay in the function only for
-  // other readers.
+  // Views and numbers that kernels contain stay in the function only for other readers.
   void find_needed() {
     is_needed_.assign(function_.size(), true);
     std::vector<bool> is_read(function_.value_count());
     for (const ValueId result : function_.results()) is_read[result] = true;
     for (size_t i = function_.size(); i-- > 0;) {
       const Instruction instruction = function_.instruction(i);
-      const Role role = roles_.of(instruction);
       const Cluster* const cluster = cluster_with(instruction.index());
       if (cluster != nullptr && roles_.is_computed(instruction)) continue;
-      if (role == Role::view || role == Role::number) is_needed_[i] = is_read[instruction.result()];
+      if (roles_.is_view_or_number(instruction)) is_needed_[i] = is_read[instruction.result()];
       for (const ValueId operand : instruction.operands()) {
         if (cluster != nullptr && is_within(operand, *cluster)) continue;
         if (is_needed_[i]) is_read[operand] = true;
@@ -174,13 +172,13 @@ class Fusing {
   std::vector<bool> light_instructions() const {
     std::vector<bool> is_light(function_.size());
     for (const Instruction instruction : function_.instructions()) {
-      const Role role = roles_.of(instruction);
-      bool light = role != Role::product && effects_.of(index_, instruction).pure() &&
-                   instruction.callees().empty() && instruction.size_results().empty();
+      bool light = roles_.of(instruction) != Role::product &&
+                   effects_.of(index_, instruction).pure() && instruction.callees().empty() &&
+                   instruction.size_results().empty();
       for (const ir::Type& type : instruction.result_types()) {
         const bool is_small = type.is_array() && type.shape().element_count().is_number() &&
                               type.shape().element_count().number() <= kMostLight;
-        light = light && (is_small || role == Role::number || role == Role::view);
+        light = light && (is_small || roles_.is_view_or_number(instruction));
       }
       for (const ValueId operand : instruction.operands()) {
         const auto from = function_.definition(operand);
@@ -208,7 +206,7 @@ class Fusing {
     const size_t nodes = function_.size() + clusters_.size();
     std::vector<std::vector<uint32_t>> successors(nodes);
     std::vector<uint32_t> missing(nodes), position(nodes);
-    const std::vector<std::vector<uint32_t>> orders = order_dependencies_of(effects_, index_);
+    const auto orders = order_dependencies_of(effects_, index_, roles_);
     const auto add_edge = [&](uint32_t from, uint32_t to) {
       if (from == to) return;
       successors[from].push_back(to);
@@ -292,8 +290,7 @@ class Fusing {
         if (is_block && !is_within(operand, cluster)) continue;
         const auto from = function_.definition(operand);
         if (!from) continue;
-        const Role role = roles_.of(*from);
-        if (role != Role::view && role != Role::number) continue;
+        if (!roles_.is_view_or_number(*from)) continue;
         if (!seen.insert(from->index()).second) continue;
         body.push_back(from->index());
         waiting.push_back(from->index());

@@ -120,8 +120,7 @@ class Recomputing {
   }
 
   bool is_free(uint32_t instruction) const {
-    const Role role = roles_.of(function_.instruction(instruction));
-    return role == Role::view || role == Role::number;
+    return roles_.is_view_or_number(function_.instruction(instruction));
   }
 
   void find_passed(uint32_t segments) {
