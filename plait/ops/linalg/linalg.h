@@ -57,8 +57,8 @@ LuFactors lu_factor(const Tensor& a);  // the same, in the format of lu_solve
 enum class QrMode : uint8_t { reduced, complete };
 Qr qr(const Tensor& a, QrMode mode = QrMode::reduced);
 // Eigenvalues of the Hermitian part of A, in ascending order. Differentiable if all eigenvalues
-// differ. With repeated eigenvalues, first derivatives exist for functions that treat these alike,
-// such as a sum of a function of the eigenvalues.
+// differ. With repeated eigenvalues, first derivatives exist for functions of the eigenvalues that
+// treat these alike, such as a sum; derivatives of their vectors, and second ones, are NaN.
 Eigenpairs eigh(const Tensor& a);
 Tensor eigvalsh(const Tensor& a);
 // Eigenvalues of any square matrix: complex, in no particular order. Eigenvectors have norm 1 and

@@ -212,5 +212,14 @@ SMALL = [((3, 3),), ((1, 1),), ((0, 0),), ((2, 4, 4),), ((0, 3, 3),), ((9, 9),)]
 add("expm", powers, SMALL, small, scale=lambda a: np.exp(np.abs(a).sum(-1).max(initial=1)))
 add("expm_derivative", stacked(along), [(shape, shape) for (shape,) in SMALL], small,
     scale=lambda a, e: np.exp(np.abs(a).sum(-1).max(initial=1)) * max(1, e.shape[-1]))
+
+
+def with_some_zeros(random, shape, dtype, operand):
+    """Of the second operand, which divides, no number is near 0."""
+    drawn = numbers(0.5, 2.0)(random, shape, dtype, operand)
+    return np.where(random.random(shape) < 0.3, 0 if operand == 0 else -1, drawn).astype(drawn.dtype)
+
+
+add("quotient_or_zero", np.divide, [(shape, shape) for (shape,) in ANY], with_some_zeros)
 add("determinant", np.linalg.det, SMALL, small, scale=lambda a: np.float64(max(1, a.shape[-1]) ** 4))
 add("adjugate", stacked(cofactors), SMALL, small, scale=lambda a: np.float64(max(1, a.shape[-1]) ** 4))

@@ -157,12 +157,45 @@ TEST(LinalgRules, TangentsOfDeterminantsOfAnyRank) {
   }
 }
 
-TEST(LinalgRules, RepeatedValuesGiveNoInfinity) {
-  const Tensor one = identity(3, 3, DType::f64), t = noise(19, {3, 3}, DType::f64);
-  for (const auto* primitive : {&ops().eigh, &ops().svd}) {
-    for (const Tensor& each : tangents_by_rule(plain(*primitive), {one}, {t})) {
-      EXPECT_TRUE(all(isfinite(each)).item<bool>()) << primitive->name;
+// The values have first derivatives, the vectors have none in directions that mix them.
+TEST(LinalgRules, VectorsOfRepeatedValuesHaveNoDerivative) {
+  for (const DType dtype : kWideDTypes) {
+    const Tensor one = identity(3, 3, dtype), t = noise(19, {3, 3}, dtype);
+    for (const auto& [primitive, values] : {std::pair{&ops().eigh, 0}, {&ops().svd, 1}}) {
+      const auto mixed = tangents_by_rule(plain(*primitive), {one}, {t});
+      const auto apart = tangents_by_rule(plain(*primitive), {one}, {diagonal_part(t)});
+      for (size_t i = 0; i < mixed.size(); ++i) {
+        const bool is_vectors = i != static_cast<size_t>(values);
+        EXPECT_EQ(any(isnan(mixed[i])).item<bool>(), is_vectors) << primitive->name << i;
+        EXPECT_TRUE(all(isfinite(apart[i])).item<bool>()) << primitive->name << i;
+      }
     }
+  }
+}
+
+// So do those of singular values that are 0.
+TEST(LinalgRules, VectorsOfZerosHaveNoDerivative) {
+  const Tensor t = noise(19, {3, 2}, DType::f64);
+  for (const double second : {0., 1.}) {
+    const Tensor a = scale_columns(identity(3, 2, DType::f64), 2. - arange(2) * (2. - second));
+    const auto tangents = tangents_by_rule(plain(ops().svd), {a}, {t});
+    EXPECT_EQ(any(isnan(tangents[0])).item<bool>(), second == 0);
+    EXPECT_FALSE(any(isnan(tangents[1])).item<bool>());
+  }
+}
+
+TEST(LinalgRules, QuotientsOfZeroAreZero) {
+  for (const DType dtype : kWideDTypes) {
+    const Tensor x = noise(30, {2, 3, 3}, dtype), d = noise(31, {2, 3, 3}, dtype) + 2.;
+    check_tangents(plain(ops().quotient_or_zero), {x, d});
+    check_transpose(plain(ops().quotient_or_zero), {x, d}, 0);
+    check_batching(plain(ops().quotient_or_zero), {x, d}, {true, true});
+    const auto row = [&](const std::vector<double>& numbers) {
+      return astype(Tensor(Array::of(std::span(numbers), {1, 4})), dtype);
+    };
+    const Tensor found = apply(ops().quotient_or_zero, {row({0, 0, 1, 1}), row({0, 2, 0, 2})});
+    EXPECT_TRUE(all(isnan(found) == (row({0, 0, 1, 0}) != 0)).item<bool>());
+    EXPECT_TRUE(all((found == 0) == (row({1, 1, 0, 0}) != 0)).item<bool>());
   }
 }
 

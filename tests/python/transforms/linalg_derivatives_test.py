@@ -242,6 +242,40 @@ class Factors(Derivatives):
                 self.check(lambda a: pl.sum(linalg.svdvals(a) ** 3), [a], second=False)
                 self.check(lambda a: pl.prod(linalg.svdvals(a)), [a], second=False)
 
+    def test_values_that_are_equal(self):
+        """What is not determined there is NaN, never a wrong number; what is, is right."""
+        spread, direction = np.diag([1.0, 1.0, 3.0]), noise((3, 3), float)
+        along = lambda function, a, b: lambda t: function(pl.asarray(a) + t * pl.asarray(b + b.T))  # noqa: E731
+
+        def derivatives(function, a, b=direction):
+            f, t = along(function, a, b), pl.tensor(0.0, dtype="f64")
+            slope = lambda g: lambda t: pl.jvp(g, (t,), (pl.ones_like(t),))[1]  # noqa: E731
+            first = [pl.grad(f)(t).item(), slope(f)(t).item(), pl.jit(pl.grad(f))(t).item()]
+            second = [pl.grad(pl.grad(f))(t).item(), slope(slope(f))(t).item(), slope(pl.grad(f))(t).item()]
+            return first, second
+
+        def root(a):
+            values, vectors = linalg.eigh(a)
+            return pl.sum((vectors * pl.sqrt(values)) @ vectors.T * pl.asarray(noise((3, 3), float)))
+
+        def polar(a):
+            u, _, vh = linalg.svd(a)
+            return pl.sum(u @ vh * pl.asarray(noise((3, 3), float)))
+
+        for function in (root, polar):
+            self.assertTrue(np.isnan(derivatives(function, np.eye(3))[0]).all())
+        cubes, both = lambda a: pl.sum(linalg.eigvalsh(a) ** 3), direction + direction.T  # noqa: E731
+        first, second = derivatives(cubes, spread)
+        self.close("first", first, [3 * np.sum(np.diag(spread) ** 2 * np.diag(both))] * 3, 1e-9)
+        self.assertTrue(np.isnan(second).all())
+        first, second = derivatives(lambda a: linalg.eigvalsh(a)[2], spread)
+        self.close("first of one apart", first, [both[2, 2]] * 3, 1e-9)
+        self.close("second of one apart", second[:2], [np.sum(both[2, :2] ** 2)] * 2, 1e-9)
+        self.assertTrue(np.isnan(second[2]))  # forward over reverse multiplies the NaN of the others by 0
+        # A direction that mixes no equal ones.
+        first, second = derivatives(cubes, spread, np.diag([0.1, 0.2, 0.3]))
+        self.close("second without mixing", second, [6 * np.sum(np.diag(spread) * np.array([0.2, 0.4, 0.6]) ** 2)] * 3, 1e-9)
+
     def test_schur_has_none(self):
         with self.assertRaisesRegex(pl.errors.Error, "schur"):
             pl.grad(lambda a: pl.sum(linalg.schur(a).t))(noise((3, 3), float))

@@ -115,13 +115,18 @@ void infer_schur(ir::Inference& in) {
 
 void infer_determinant(ir::Inference& in) { in.give(square_operand(in).of({})); }
 
-void infer_expm_derivative(ir::Inference& in) {
-  const MatricesType a = square_operand(in), b(in, 1);
+void infer_two_alike(ir::Inference& in) {
+  const MatricesType a(in, 0), b(in, 1);
   if (a.type != b.type) {
     throw ShapeError("{}: {} and {} differ", in.primitive.name, a.type.text(), b.type.text())
         .at(in.location);
   }
   in.give(a.type);
+}
+
+void infer_expm_derivative(ir::Inference& in) {
+  square_operand(in);
+  infer_two_alike(in);
 }
 
 struct Factorisation {
@@ -133,7 +138,10 @@ struct Factorisation {
   Rules rules;
   const ir::AttributeSchema* attributes = nullptr;
   uint32_t operands = 1;
+  bool may_fail = true;
 };
+
+ir::Effects effects_that_may_fail(const ir::Instruction&) { return {.may_fail = true}; }
 
 const ir::Primitive& factorisation(Factorisation declared) {
   return declare({.primitive = {.name = declared.name,
@@ -143,9 +151,7 @@ const ir::Primitive& factorisation(Factorisation declared) {
                                 .operands = ir::exactly(declared.operands),
                                 .takes = kMatrixDTypes,
                                 .infer = declared.infer,
-                                .effects = [](const ir::Instruction&) -> ir::Effects {
-                                  return {.may_fail = true};
-                                }},
+                                .effects = declared.may_fail ? effects_that_may_fail : nullptr},
                   .rules = std::move(declared.rules),
                   .evaluator = declared.evaluator});
 }
@@ -332,7 +338,22 @@ const LinalgPrimitives& linalg_primitives() {
               return apply_all(linalg_primitives().expm_derivative, all_batched(operands, lanes));
             }}},
            nullptr,
-           2})};
+           2}),
+      .quotient_or_zero = factorisation(
+          {"quotient_or_zero",
+           "X / D for each element; 0 where X is 0, and NaN where only D is.",
+           "numpy.divide, and the zeros",
+           infer_two_alike,
+           quotient_or_zero_now,
+           {.transposes = {{Reads::operand(1), transpose_quotient_or_zero}, {}},
+            .tangents = {Reads::operand(0) | Reads::operand(1),
+                         unless_zero<quotient_or_zero_tangents, 1>},
+            .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes& lanes) {
+              return apply_all(linalg_primitives().quotient_or_zero, all_batched(operands, lanes));
+            }}},
+           nullptr,
+           2,
+           false})};
   return table;
 }
 
@@ -359,6 +380,7 @@ void use_linalg_routines(const LinalgRoutines& routines) {
   register_kernel(all.adjugate, {adjugate_now, &routines});
   register_kernel(all.expm, {expm_now, &routines});
   register_kernel(all.expm_derivative, {expm_now, &routines});
+  register_kernel(all.quotient_or_zero, {quotient_or_zero_now, &routines});
 }
 
 }  // namespace plait

@@ -40,7 +40,8 @@ struct LinalgPrimitives {
   const ir::Primitive& determinant;
   const ir::Primitive& adjugate;
   const ir::Primitive& expm;
-  const ir::Primitive& expm_derivative;  // A, E: derivative of e^A in direction E
+  const ir::Primitive& expm_derivative;   // A, E: derivative of e^A in direction E
+  const ir::Primitive& quotient_or_zero;  // X, D: X / D, but 0 where X is, also where D is 0
 };
 const LinalgPrimitives& linalg_primitives();
 
@@ -59,10 +60,12 @@ std::vector<Tensor> determinant_tangents(const RuleContext&, std::span<const Ten
 std::vector<Tensor> adjugate_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> expm_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> expm_derivative_tangents(const RuleContext&, std::span<const Tensor>);
-// Transposes: the solutions are linear in B, and the derivative of e^A is linear in E.
+std::vector<Tensor> quotient_or_zero_tangents(const RuleContext&, std::span<const Tensor>);
+// Transposes: the solutions are linear in B, the derivative of e^A in E, and quotients in X.
 Tensor transpose_triangular_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
 Tensor transpose_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
 Tensor transpose_expm_derivative(const RuleContext&, const Tensor& cotangent, size_t operand);
+Tensor transpose_quotient_or_zero(const RuleContext&, const Tensor& cotangent, size_t operand);
 
 Tensor apply_triangular_solve(const Tensor& a, const Tensor& b, const TriangularAttributes& kind);
 Tensor apply_solve(const Tensor& a, const Tensor& b);

@@ -118,6 +118,7 @@ void schur_now(KernelCall& call, const void* routines);
 void determinant_now(KernelCall& call, const void* routines);
 void adjugate_now(KernelCall& call, const void* routines);
 void expm_now(KernelCall& call, const void* routines);  // with a second operand, the derivative
+void quotient_or_zero_now(KernelCall& call, const void* routines);
 
 // Registers these routines for all kernels.
 void use_linalg_routines(const LinalgRoutines& routines);

@@ -25,16 +25,23 @@ Tensor divided_by(const Tensor& b, const Tensor& a, TriangularAttributes kind) {
   return matrix_transpose(apply_triangular_solve(matrix_transpose(a), matrix_transpose(b), kind));
 }
 
-// 1 / x, and 0 where x is.
-Tensor inverse_or_zero(const Tensor& x) {
-  const Tensor is_zero = x == 0;
-  return where(is_zero, 0, reciprocal(where(is_zero, 1, x)));
+Tensor quotient_or_zero(const Tensor& x, const Tensor& d) {
+  return apply(linalg_primitives().quotient_or_zero,
+               {x, broadcast_to(astype(d, x.dtype()), x.shape())});
 }
 
-// 1 / (x[j] - x[i]) at (i, j), and 0 where they are equal. Eigenvectors of equal eigenvalues may be
-// rotated into each other, which does not change any function that treats them alike.
-Tensor inverse_differences(const Tensor& x) {
-  return inverse_or_zero(expand_dims(x, -2) - expand_dims(x, -1));
+// x[i, j] / (values[j] - values[i]), and 0 on the diagonal. Eigenvectors of equal eigenvalues have
+// a derivative only in directions that do not mix them, where x is 0; else this is NaN.
+Tensor over_differences(const Tensor& x, const Tensor& values) {
+  const Dim n = values.shape(-1);
+  const Tensor differences = expand_dims(values, -2) - expand_dims(values, -1);
+  const Tensor elsewhere = x - diagonal_part(x);
+  return quotient_or_zero(elsewhere, differences + identity(n, n, values.dtype()));
+}
+
+// Each column divided by its number.
+Tensor columns_over(const Tensor& x, const Tensor& numbers) {
+  return quotient_or_zero(x, expand_dims(numbers, -2));
 }
 
 bool is_surely_at_most(Dim a, Dim b) {
@@ -138,18 +145,18 @@ std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> ta
   return {q_tangent, triu(matmul(adjoint(q), t - matmul(q_tangent, r)))};
 }
 
-// A V = V W: Vᴴ Ȧ V = Vᴴ V̇ W - W Vᴴ V̇ + Ẇ. For V̇ the eigenvalues must differ; the phases of the
-// vectors are free, so the diagonal of Vᴴ V̇ is chosen as 0.
+// A V = V W: Vᴴ Ȧ V = Vᴴ V̇ W - W Vᴴ V̇ + Ẇ. The phases of the vectors are free, so the diagonal of
+// Vᴴ V̇ is chosen as 0.
 std::vector<Tensor> eigh_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &w = c.result(0), &v = c.result(1);
   const Tensor inside = matmul(adjoint(v), matmul(hermitian_of_lower(tangents[0]), v));
-  return {real(diagonal(inside)), matmul(v, inverse_differences(w) * inside)};
+  return {real(diagonal(inside)), matmul(v, over_differences(inside, w))};
 }
 
 // A = U S Vᴴ (Townsend, "Differentiating the singular value decomposition", 2016): the Hermitian
 // and skew parts of D = Uᴴ Ȧ V give the tangents within the ranges of U and V; the part of Ȧ
-// orthogonal to U or V adds those that leave them. For the vectors the singular values must differ,
-// and not be 0.
+// orthogonal to U or V adds those that leave them. Vectors of singular values that are 0 are mixed
+// by D itself.
 std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &u = c.result(0), &s = c.result(1), &t = tangents[0];
   const Dim m = t.shape(-2), n = t.shape(-1);
@@ -162,20 +169,23 @@ std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> t
   }
   const Tensor v = adjoint(c.result(2));
   const Tensor inside = matmul(adjoint(u), matmul(t, v));
-  const Tensor gaps = inverse_differences(square(s)), inverse = inverse_or_zero(s);
   const Tensor right = scale_columns(inside, s), left = scale_rows(s, inside);
-  const Tensor turn = scale_columns(diagonal_part(inside - adjoint(inside)) * 0.5, inverse);
-  Tensor u_tangent = matmul(u, gaps * (right + adjoint(right)) + turn);
-  Tensor v_tangent = matmul(v, gaps * (left + adjoint(left)));
+  const Tensor is_mixed = (expand_dims(s, -2) == 0) & (expand_dims(s, -1) == 0);
+  const auto turned = [&](const Tensor& side) {
+    return over_differences(where(is_mixed, inside, side + adjoint(side)), square(s));
+  };
+  const Tensor phase = columns_over(diagonal_part(inside - adjoint(inside)) * 0.5, s);
+  Tensor u_tangent = matmul(u, turned(right) + phase);
+  Tensor v_tangent = matmul(v, turned(left));
   if (!is_surely_at_most(m, n)) {
     const Tensor image = matmul(t, v);
     const Tensor beside = image - matmul(u, matmul(adjoint(u), image));
-    u_tangent = u_tangent + scale_columns(beside, inverse);
+    u_tangent = u_tangent + columns_over(beside, s);
   }
   if (!is_surely_at_most(n, m)) {
     const Tensor image = matmul(adjoint(t), u);
     const Tensor beside = image - matmul(v, matmul(adjoint(v), image));
-    v_tangent = v_tangent + scale_columns(beside, inverse);
+    v_tangent = v_tangent + columns_over(beside, s);
   }
   return {u_tangent, real(diagonal(inside)), adjoint(v_tangent)};
 }
@@ -195,12 +205,12 @@ std::vector<Tensor> pinv_tangents(const RuleContext& c, std::span<const Tensor> 
           matmul(matmul(p, t), p)};
 }
 
-// A V = V W: V⁻¹ Ȧ V = V⁻¹ V̇ W - W V⁻¹ V̇ + Ẇ. The eigenvalues must differ. V̇ is chosen such that
-// the vectors keep their norms and their phases.
+// A V = V W: V⁻¹ Ȧ V = V⁻¹ V̇ W - W V⁻¹ V̇ + Ẇ. V̇ is chosen such that the vectors keep their norms
+// and their phases.
 std::vector<Tensor> eig_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &w = c.result(0), &v = c.result(1);
   const Tensor inside = apply_solve(v, matmul(astype(tangents[0], v.dtype()), v));
-  const Tensor turned = matmul(v, inverse_differences(w) * inside);
+  const Tensor turned = matmul(v, over_differences(inside, w));
   const Tensor along = sum(conj(v) * turned, -2);
   return {diagonal(inside), turned - scale_columns(v, along)};
 }
@@ -245,6 +255,20 @@ std::vector<Tensor> adjugate_tangents(const RuleContext& c, std::span<const Tens
   const Tensor moved = sums * identity(a.shape(-1), a.shape(-1), a.dtype()) - products * inside;
   const Tensor turned = matmul(adjoint(vh), matmul(moved, adjoint(u)));
   return {turned * expand_dims(expand_dims(phase, -1), -1)};
+}
+
+// Those by D have one factor 1 / D after the other, so that a zero of X or of the tangent stays
+// one.
+std::vector<Tensor> quotient_or_zero_tangents(const RuleContext& c,
+                                              std::span<const Tensor> tangents) {
+  const Tensor &x = c.operand(0), &d = c.operand(1);
+  Tensor by_d;
+  if (tangents[1]) by_d = -quotient_or_zero(quotient_or_zero(x * tangents[1], d), d);
+  return {sum_of(tangents[0] ? quotient_or_zero(tangents[0], d) : Tensor(), by_d)};
+}
+
+Tensor transpose_quotient_or_zero(const RuleContext& c, const Tensor& cotangent, size_t) {
+  return quotient_or_zero(cotangent, c.operand(1));
 }
 
 namespace {

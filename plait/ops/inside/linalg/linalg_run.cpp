@@ -1,6 +1,7 @@
 // Kernels of linear algebra: they apply routines for one matrix to stacks of matrices.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -459,6 +460,20 @@ void expm_now(KernelCall& call, const void* data) {
       std::ranges::transform(found, result.at(i), [](const Wide& x) { return static_cast<T>(x); });
     });
     call.results[0] = result.array();
+  });
+}
+
+void quotient_or_zero_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>&) {
+    const Array x = call.operands[0].contiguous(), d = call.operands[1].contiguous();
+    Array quotients = Array::empty(kDTypeOf<T>, call.types[0].sizes);
+    const auto over = [](T a, T b) {
+      if (a == T()) return T();
+      return b == T() ? T(std::numeric_limits<Real<T>>::quiet_NaN()) : a / b;
+    };
+    std::ranges::transform(x.elements<T>(), d.elements<T>(),
+                           quotients.writable_elements<T>().begin(), over);
+    call.results[0] = std::move(quotients);
   });
 }
 
