@@ -101,8 +101,8 @@ void bind_factors(nb::module_& m) {
       m,
       {{"eigh", eigh,
         "Eigenvalues, in ascending order, and eigenvectors, as columns, of the Hermitian part of "
-        "A. Differentiable where eigenvalues differ; with equal ones, first derivatives of "
-        "functions that treat these alike."},
+        "A. Differentiable where eigenvalues differ; with equal ones the first derivatives of "
+        "functions of the eigenvalues that treat these alike, all others are NaN."},
        {"eig", eig,
         "Eigenvalues and eigenvectors of a square matrix; complex, in no specific order. "
         "Differentiable "
