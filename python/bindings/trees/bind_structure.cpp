@@ -84,6 +84,15 @@ nb::list parts_of(const Structure& structure) {
   return all;
 }
 
+// (place, first place) of each module that is in the tree already, by the number of nodes before.
+nb::tuple modules_twice(const Structure& structure) {
+  nb::list all;
+  for (const auto& [place, first] : structure.modules_twice()) {
+    all.append(nb::make_tuple(place, first));
+  }
+  return nb::tuple(all);
+}
+
 bool equals(const Structure& structure, nb::handle other) {
   return nb::isinstance<Structure>(other) && structure.equals(*nb::inst_ptr<Structure>(other));
 }
@@ -110,6 +119,8 @@ void bind_class(nb::module_& module) {
                    "The paths of the leaves in order, such as \"blocks.3.norm1.scale\".")
       .def("_is_of", &has_leaves)
       .def("_objects", &objects_of)
+      .def_prop_ro("_modules_twice", &modules_twice)
+      .def_prop_ro("_first_leaves", &Structure::first_leaves)
       .def("_parts", &parts_of)
       .def("_expect_hashable",
            [](const Structure& structure, const char* prefix) { structure.hash(prefix); })

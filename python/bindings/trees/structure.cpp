@@ -1,6 +1,7 @@
 #include "python/bindings/trees/structure.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "plait/core/error.h"
 
@@ -33,40 +34,70 @@ bool keeps_values(PyObject* function) {
 
 }  // namespace
 
+// Appends the nodes of a tree, in pre-order, and its leaves.
+class Structure::Addition {
+ public:
+  Addition(std::vector<Node>& nodes, Objects& leaves, bool numbers_are_leaves)
+      : nodes_(nodes), leaves_(leaves), numbers_are_leaves_(numbers_are_leaves) {}
+
+  void add(nb::handle tree) {
+    const Kind kind = kind_of(tree.ptr(), numbers_are_leaves_);
+    if (kind == Kind::constant) return add_constant(tree);
+    const size_t place = nodes_.size();
+    nodes_.push_back({.kind = kind});
+    if (kind == Kind::leaf) {
+      leaves_.push_back(nb::borrow(tree));
+      return;
+    }
+    nodes_[place].type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
+    const DeepCall deeper;
+    const size_t leaves_before = leaves_.size();
+    add_children(place, children_of(tree, kind));
+    if (kind == Kind::module) {
+      note_module(tree.ptr(), place, leaves_.size() - leaves_before);
+    }
+  }
+
+ private:
+  struct Module {
+    size_t place, nodes, leaves;
+  };
+
+  void add_children(size_t place, const Children& children) {
+    nodes_[place].count = children.values.size();
+    nodes_[place].names = children.names;
+    size_t next = 0;
+    if (nodes_[place].kind == Kind::registered) add_constant(children.values[next++]);
+    for (; next < children.values.size(); ++next) add(children.values[next]);
+  }
+
+  void add_constant(nb::handle value) {
+    nodes_.push_back({.kind = Kind::constant,
+                      .type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()))),
+                      .constant = nb::borrow(value)});
+    if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
+  }
+
+  // User code that lists children may give others each time.
+  void note_module(PyObject* module, size_t place, size_t leaves) {
+    const Module found{place, nodes_.size() - place, leaves};
+    const auto [first, is_new] = modules_.emplace(module, found);
+    const Module& known = first->second;
+    if (!is_new && known.nodes == found.nodes && known.leaves == found.leaves) {
+      nodes_[place].same_as = known.place;
+    }
+  }
+
+  std::vector<Node>& nodes_;
+  Objects& leaves_;
+  const bool numbers_are_leaves_;
+  std::unordered_map<PyObject*, Module> modules_;
+};
+
 Structure::Structure(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
   const size_t before = leaves.size();
-  add(tree, leaves, numbers_are_leaves);
+  Addition(nodes_, leaves, numbers_are_leaves).add(tree);
   size_ = leaves.size() - before;
-}
-
-void Structure::add(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
-  const Kind kind = kind_of(tree.ptr(), numbers_are_leaves);
-  nodes_.push_back({.kind = kind});
-  if (kind == Kind::leaf) {
-    leaves.push_back(nb::borrow(tree));
-    return;
-  }
-  if (kind == Kind::constant) {
-    nodes_.pop_back();
-    return add_constant(tree);
-  }
-  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
-  const DeepCall deeper;
-  const Children children = children_of(tree, kind);
-  nodes_.back().count = children.values.size();
-  nodes_.back().names = children.names;
-  size_t next = 0;
-  if (kind == Kind::registered) add_constant(children.values[next++]);
-  for (; next < children.values.size(); ++next) {
-    add(children.values[next], leaves, numbers_are_leaves);
-  }
-}
-
-void Structure::add_constant(nb::handle value) {
-  nodes_.push_back({.kind = Kind::constant,
-                    .type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()))),
-                    .constant = nb::borrow(value)});
-  if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
 }
 
 // ---- Building a tree from other leaves.
@@ -74,24 +105,27 @@ void Structure::add_constant(nb::handle value) {
 // Iterates over the nodes in pre-order.
 class Structure::Walk {
  public:
-  explicit Walk(const Structure& structure) : nodes_(structure.nodes_) {}
+  explicit Walk(const Structure& structure) : nodes_(structure.nodes_) {
+    for (const Node& node : nodes_) {
+      if (node.same_as != kNone) made_.try_emplace(node.same_as);
+    }
+  }
 
   nb::object unflatten(std::span<const nb::object> leaves) {
+    const size_t place = next_;
     const Node& node = nodes_[next_++];
     if (node.kind == Kind::leaf) return leaves[leaf_++];
     if (node.kind == Kind::constant) return node.constant;
-    const DeepCall deeper;
-    if (node.type.is(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type)))) {
-      nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(node.count)));
-      for (size_t i = 0; i < node.count; ++i) {
-        PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), unflatten(leaves).release().ptr());
-      }
-      return list;
+    if (node.same_as != kNone) {
+      if (nb::object same = made_again(node, leaves); same.is_valid()) return same;
     }
-    Objects children;
-    children.reserve(node.count);
-    for (size_t i = 0; i < node.count; ++i) children.push_back(unflatten(leaves));
-    return new_node(node.kind, node.type, node.names, children);
+    const DeepCall deeper;
+    const size_t leaf = leaf_;
+    nb::object made = new_value(node, leaves);
+    if (const auto shared = made_.find(place); shared != made_.end()) {
+      shared->second = {made, next_ - place, leaf, leaf_ - leaf};
+    }
+    return made;
   }
 
   // Calls visit(node, path) for each node, parents first.
@@ -137,6 +171,38 @@ class Structure::Walk {
   static bool is_end(const Node& node) {
     return node.kind == Kind::leaf || node.kind == Kind::constant;
   }
+  // What was made of a module that is in the tree twice.
+  struct Made {
+    nb::object value = {};
+    size_t nodes = 0, first_leaf = 0, leaves = 0;
+  };
+
+  nb::object new_value(const Node& node, std::span<const nb::object> leaves) {
+    if (node.type.is(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type)))) {
+      nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(node.count)));
+      for (size_t i = 0; i < node.count; ++i) {
+        PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), unflatten(leaves).release().ptr());
+      }
+      return list;
+    }
+    Objects children;
+    children.reserve(node.count);
+    for (size_t i = 0; i < node.count; ++i) children.push_back(unflatten(leaves));
+    return new_node(node.kind, node.type, node.names, children);
+  }
+
+  // The module as it was made before, if it has the same leaves here. Else nothing.
+  nb::object made_again(const Node& node, std::span<const nb::object> leaves) {
+    const Made& made = made_.at(node.same_as);
+    if (!made.value.is_valid()) return {};
+    for (size_t i = 0; i < made.leaves; ++i) {
+      if (!leaves[leaf_ + i].is(leaves[made.first_leaf + i])) return {};
+    }
+    next_ += made.nodes - 1;
+    leaf_ += made.leaves;
+    return made.value;
+  }
+
   static std::string name_of(const Node& node, size_t i) {
     if (node.kind == Kind::registered && !node.names.is_valid()) {
       return i == 0 ? "static" : std::to_string(i - 1);
@@ -146,6 +212,7 @@ class Structure::Walk {
   }
 
   const std::vector<Node>& nodes_;
+  std::unordered_map<size_t, Made> made_;  // by the number of nodes before the first
   size_t next_ = 0, leaf_ = 0;
 };
 
@@ -189,6 +256,38 @@ std::vector<Structure::Part> Structure::parts() const {
 }
 
 std::string Structure::text() const { return Walk(*this).text(); }
+
+std::vector<std::pair<size_t, size_t>> Structure::modules_twice() const {
+  std::vector<std::pair<size_t, size_t>> found;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].same_as != kNone) found.emplace_back(i, nodes_[i].same_as);
+  }
+  return found;
+}
+
+std::vector<size_t> Structure::first_leaves() const {
+  std::vector<size_t> first_of_node(nodes_.size()), first;
+  for (size_t i = 0; i < nodes_.size(); ++i) first_of_node[i] = i;
+  for (const auto& [place, same] : modules_twice()) {
+    // The nodes there come before, and so they have their first places already.
+    for (size_t i = 0; i < node_count(place); ++i)
+      first_of_node[place + i] = first_of_node[same + i];
+  }
+  std::vector<size_t> leaf_of_node(nodes_.size());
+  for (size_t i = 0, leaves = 0; i < nodes_.size(); ++i) {
+    leaf_of_node[i] = leaves;
+    if (nodes_[i].kind != Kind::leaf) continue;
+    first.push_back(leaf_of_node[first_of_node[i]]);
+    ++leaves;
+  }
+  return first;
+}
+
+size_t Structure::node_count(size_t place) const {
+  size_t end = place + 1;
+  for (size_t open = nodes_[place].count; open > 0; ++end) open += nodes_[end].count - 1;
+  return end - place;
+}
 
 // ---- Equality.
 

@@ -3,6 +3,7 @@
 // such as None and numbers, is constant.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,7 +55,12 @@ class Structure {
   };
   std::vector<Part> parts() const;
   std::string text() const;  // with * for each leaf
-  bool equals(const Structure& other) const;
+  // Modules that are in the tree twice, such as a layer with two names: (place, first place), by
+  // the number of nodes before. `unflatten` makes one of them, if its leaves are the same.
+  std::vector<std::pair<size_t, size_t>> modules_twice() const;
+  // For each leaf, the one at the first place of its module.
+  std::vector<size_t> first_leaves() const;
+  bool equals(const Structure& other) const;  // whatever modules are in them twice
   // Throws a TypeError if a constant is not hashable; it names the path, after the prefix.
   Py_hash_t hash(const std::string& prefix = "") const;
 
@@ -70,18 +76,14 @@ class Structure {
     nb::object names = {};  // a tuple of the children's names, if they have names
     nb::object constant = {};
     nb::object frozen = {};  // the original value, if it is a set
+    size_t same_as = kNone;  // the place of a module that is in the tree already
   };
+  static constexpr size_t kNone = SIZE_MAX;
+  class Addition;
   class Walk;
+  class Search;
 
-  void add(nb::handle tree, Objects& leaves, bool numbers_are_leaves);
-  void add_constant(nb::handle value);
-  // The value of the next node, and the contents of a node that has been read
-  // (structure_search.cpp).
-  bool finds(size_t& next, nb::handle tree, Objects& leaves) const;
-  bool finds_elements(const Node& node, size_t& next, PyObject* sequence, Objects& leaves) const;
-  bool finds_entries(const Node& node, size_t& next, const nb::object& dict, Objects& leaves) const;
-  bool finds_fields(const Node& node, size_t& next, PyObject* dataclass, Objects& leaves) const;
-  bool finds_children(const Node& node, size_t& next, nb::handle tree, Objects& leaves) const;
+  size_t node_count(size_t place) const;  // of the part whose root is there
 
   std::vector<Node> nodes_;
   size_t size_ = 0;
