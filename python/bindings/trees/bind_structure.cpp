@@ -84,10 +84,10 @@ nb::list parts_of(const Structure& structure) {
   return all;
 }
 
-// (place, first place) of each module that is in the tree already, by the number of nodes before.
-nb::tuple modules_twice(const Structure& structure) {
+// (place, first place) of each object that is in the tree already, by the number of nodes before.
+nb::tuple objects_twice(const Structure& structure) {
   nb::list all;
-  for (const auto& [place, first] : structure.modules_twice()) {
+  for (const auto& [place, first] : structure.objects_twice()) {
     all.append(nb::make_tuple(place, first));
   }
   return nb::tuple(all);
@@ -119,7 +119,7 @@ void bind_class(nb::module_& module) {
                    "The paths of the leaves in order, such as \"blocks.3.norm1.scale\".")
       .def("_is_of", &has_leaves)
       .def("_objects", &objects_of)
-      .def_prop_ro("_modules_twice", &modules_twice)
+      .def_prop_ro("_objects_twice", &objects_twice)
       .def_prop_ro("_first_leaves", &Structure::first_leaves)
       .def("_parts", &parts_of)
       .def("_expect_hashable",

@@ -53,13 +53,11 @@ class Structure::Addition {
     const DeepCall deeper;
     const size_t leaves_before = leaves_.size();
     add_children(place, children_of(tree, kind));
-    if (kind == Kind::module) {
-      note_module(tree.ptr(), place, leaves_.size() - leaves_before);
-    }
+    note(tree.ptr(), place, leaves_.size() - leaves_before);
   }
 
  private:
-  struct Module {
+  struct Seen {
     size_t place, nodes, leaves;
   };
 
@@ -78,11 +76,15 @@ class Structure::Addition {
     if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
   }
 
-  // User code that lists children may give others each time.
-  void note_module(PyObject* module, size_t place, size_t leaves) {
-    const Module found{place, nodes_.size() - place, leaves};
-    const auto [first, is_new] = modules_.emplace(module, found);
-    const Module& known = first->second;
+  // Notes an object that code may change, and which holds tensors. User code that lists children
+  // may give others each time.
+  void note(PyObject* value, size_t place, size_t leaves) {
+    const Kind kind = nodes_[place].kind;
+    const bool may_change = kind == Kind::module || kind == Kind::dict || PyList_Check(value);
+    if (!may_change || leaves == 0) return;
+    const Seen found{place, nodes_.size() - place, leaves};
+    const auto [first, is_new] = seen_.emplace(value, found);
+    const Seen& known = first->second;
     if (!is_new && known.nodes == found.nodes && known.leaves == found.leaves) {
       nodes_[place].same_as = known.place;
     }
@@ -91,7 +93,7 @@ class Structure::Addition {
   std::vector<Node>& nodes_;
   Objects& leaves_;
   const bool numbers_are_leaves_;
-  std::unordered_map<PyObject*, Module> modules_;
+  std::unordered_map<PyObject*, Seen> seen_;
 };
 
 Structure::Structure(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
@@ -171,7 +173,7 @@ class Structure::Walk {
   static bool is_end(const Node& node) {
     return node.kind == Kind::leaf || node.kind == Kind::constant;
   }
-  // What was made of a module that is in the tree twice.
+  // An object that is in the tree twice, as it was made at its first place.
   struct Made {
     nb::object value = {};
     size_t nodes = 0, first_leaf = 0, leaves = 0;
@@ -191,7 +193,7 @@ class Structure::Walk {
     return new_node(node.kind, node.type, node.names, children);
   }
 
-  // The module as it was made before, if it has the same leaves here. Else nothing.
+  // The object as it was made before, if it has the same leaves here. Else nothing.
   nb::object made_again(const Node& node, std::span<const nb::object> leaves) {
     const Made& made = made_.at(node.same_as);
     if (!made.value.is_valid()) return {};
@@ -257,7 +259,7 @@ std::vector<Structure::Part> Structure::parts() const {
 
 std::string Structure::text() const { return Walk(*this).text(); }
 
-std::vector<std::pair<size_t, size_t>> Structure::modules_twice() const {
+std::vector<std::pair<size_t, size_t>> Structure::objects_twice() const {
   std::vector<std::pair<size_t, size_t>> found;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].same_as != kNone) found.emplace_back(i, nodes_[i].same_as);
@@ -268,7 +270,7 @@ std::vector<std::pair<size_t, size_t>> Structure::modules_twice() const {
 std::vector<size_t> Structure::first_leaves() const {
   std::vector<size_t> first_of_node(nodes_.size()), first;
   for (size_t i = 0; i < nodes_.size(); ++i) first_of_node[i] = i;
-  for (const auto& [place, same] : modules_twice()) {
+  for (const auto& [place, same] : objects_twice()) {
     // The nodes there come before, and so they have their first places already.
     for (size_t i = 0; i < node_count(place); ++i)
       first_of_node[place + i] = first_of_node[same + i];

@@ -55,12 +55,13 @@ class Structure {
   };
   std::vector<Part> parts() const;
   std::string text() const;  // with * for each leaf
-  // Modules that are in the tree twice, such as a layer with two names: (place, first place), by
-  // the number of nodes before. `unflatten` makes one of them, if its leaves are the same.
-  std::vector<std::pair<size_t, size_t>> modules_twice() const;
-  // For each leaf, the one at the first place of its module.
+  // Modules, lists and dicts that are in the tree twice, such as a layer with two names: (place,
+  // first place), by the number of nodes before. `unflatten` makes one of them, if its leaves are
+  // the same.
+  std::vector<std::pair<size_t, size_t>> objects_twice() const;
+  // For each leaf, the one at the first place of its object.
   std::vector<size_t> first_leaves() const;
-  bool equals(const Structure& other) const;  // whatever modules are in them twice
+  bool equals(const Structure& other) const;  // whatever objects are in them twice
   // Throws a TypeError if a constant is not hashable; it names the path, after the prefix.
   Py_hash_t hash(const std::string& prefix = "") const;
 
@@ -76,7 +77,7 @@ class Structure {
     nb::object names = {};  // a tuple of the children's names, if they have names
     nb::object constant = {};
     nb::object frozen = {};  // the original value, if it is a set
-    size_t same_as = kNone;  // the place of a module that is in the tree already
+    size_t same_as = kNone;  // the place of an object that is in the tree already
   };
   static constexpr size_t kNone = SIZE_MAX;
   class Addition;

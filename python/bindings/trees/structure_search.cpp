@@ -19,7 +19,7 @@ class Structure::Search {
  public:
   Search(const std::vector<Node>& nodes, Objects& leaves) : nodes_(nodes), leaves_(leaves) {
     if (std::ranges::any_of(nodes, [](const Node& each) { return each.same_as != kNone; })) {
-      modules_.resize(nodes.size());
+      seen_.resize(nodes.size());
     }
   }
 
@@ -38,9 +38,9 @@ class Structure::Search {
     if (node.kind == Kind::constant) {
       return are_equal(nb::borrow(tree), node.frozen.is_valid() ? node.frozen : node.constant);
     }
-    if (!modules_.empty()) {
-      if (node.same_as != kNone && modules_[node.same_as] != value) return false;
-      modules_[place] = value;
+    if (!seen_.empty()) {
+      if (node.same_as != kNone && seen_[node.same_as] != value) return false;
+      seen_[place] = value;
     }
     const DeepCall deeper;
     switch (node.kind) {
@@ -107,7 +107,7 @@ class Structure::Search {
 
   const std::vector<Node>& nodes_;
   Objects& leaves_;
-  std::vector<PyObject*> modules_;  // by node; empty if no module is in the structure twice
+  std::vector<PyObject*> seen_;  // by node; empty if no object is in the structure twice
   size_t next_ = 0;
 };
 

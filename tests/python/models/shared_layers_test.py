@@ -1,4 +1,4 @@
-"""A layer object that a model has at two places stays one: in copies, in each transform, and for its running statistics."""
+"""A layer, list or dict that a model has at two places stays one: in copies, in each transform, and for its running statistics."""
 
 import copy
 import pickle
@@ -105,6 +105,24 @@ class SharedLayers(unittest.TestCase):
             checkpoints.save(1, {"model": model, "optimizer": optimizer})
             restored = checkpoints.restore({"model": Twice(), "optimizer": pl.optim.AdamW(Twice(), lr=0.1)})
         self.assertTrue(is_one(restored["model"]))
+
+    def test_lists_and_dicts(self):
+        class Held(pl.Module):
+            def __init__(self, holder, key):
+                self.one, self.key = holder, key
+                self.other = self.one
+
+            def __call__(self, x):
+                self.one[self.key] = self.one[self.key] * 3
+                return pl.sum(self.other[self.key] * x)
+
+        for made, key in (lambda: [pl.ones(1)], 0), (lambda: {"w": pl.ones(1)}, "w"):
+            x = pl.ones(1)
+            result = lambda held: (held(x), held)  # noqa: E731
+            for name, way in {"eager": result, "jit": pl.jit(result), "trace": lambda held: pl.trace(result)(held)(held),
+                              "grad": lambda held: pl.value_and_grad(result, has_aux=True)(held)[0]}.items():
+                value, held = way(Held(made(), key))
+                self.assertEqual((value.item(), held.other[key].item(), held.one is held.other), (3, 3, True), (name, key))
 
     def test_records_tell_them_apart(self):
         """Two layers with the same tensors are not one layer."""

@@ -96,8 +96,8 @@ class Call:
         self.differs_more_than_seen = self.differs_more_than_seen or bool(found)
         if found or keys:
             self._exact.append((f"{name}, as told apart", (found, keys)))
-        if structure._modules_twice:
-            self._exact.append((f"{name}, modules that are one", structure._modules_twice))
+        if structure._objects_twice:
+            self._exact.append((f"{name}, arguments that are one object", structure._objects_twice))
 
     def _look_outside(self):
         roots = [("", self.jitted._holder, "function")]

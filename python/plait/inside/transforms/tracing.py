@@ -11,7 +11,7 @@ from plait import _core, errors
 from plait._core import Structure, Tensor
 from plait.inside.transforms.recording import Recording, named
 from plait.inside.trees.given import Handed, expect_no_leaks
-from plait.inside.trees.sharing import of_one_module
+from plait.inside.trees.sharing import of_one_object
 from plait.tree import flatten
 
 def expect_budget(what, budget):
@@ -122,11 +122,11 @@ class Program:
 
     def __call__(self, *arguments):
         leaves, structure = flatten(arguments)
-        if self._arguments is not None and (structure != self._arguments or structure._modules_twice != self._arguments._modules_twice):
+        if self._arguments is not None and (structure != self._arguments or structure._objects_twice != self._arguments._objects_twice):
             raise errors.TypeError("the arguments differ from those of the trace in more than their tensors: "
                                    f"{structure} instead of {self._arguments}")
         results = self._recorded.run(leaves)
-        return results if self._results is None else self._results.unflatten(of_one_module(self._results, results))
+        return results if self._results is None else self._results.unflatten(of_one_object(self._results, results))
 
     def __repr__(self):
         return self.text()
@@ -147,7 +147,7 @@ def trace(function, name=None):
 
         def of_leaves(tensors):
             nonlocal result_structure
-            result = Handed(structure, of_one_module(structure, tensors)).call("trace", function)
+            result = Handed(structure, of_one_object(structure, tensors)).call("trace", function)
             expect_no_leaks("trace", result)
             results, result_structure = flatten(result)
             return results

@@ -33,9 +33,9 @@ def distinct_pairs(leaves, kinds):
     return Distinct(list(zip(leaves, kinds)), [(id(leaf), kind) for leaf, kind in zip(leaves, kinds)])
 
 
-def of_one_module(structure, leaves):
-    """The leaves, but those of a module that is in the tree already are those at its first place."""
-    return [leaves[place] for place in structure._first_leaves] if structure._modules_twice else leaves
+def of_one_object(structure, leaves):
+    """The leaves, but those of an object that is in the tree already are those at its first place."""
+    return [leaves[place] for place in structure._first_leaves] if structure._objects_twice else leaves
 
 
 def apart(leaves, others=()):
