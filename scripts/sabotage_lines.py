@@ -94,6 +94,19 @@ class BindingsRoom(PythonRoom):
         return subprocess.run(["ninja", "-C", str(BUILD), "plait_python"], capture_output=True, text=True)
 
 
+class OracleRoom(Room):
+    """A room whose formulas are compared with another library's; `noticing` are files of tests/oracles."""
+
+    target = "plait_oracle_tool"
+
+    def command(self, filter_):
+        run = f'for test in {filter_.replace(":", " ")}; do "{ROOT}/.venv/bin/python" tests/oracles/"$test"_oracle.py "{BUILD}/tests/{self.target}" || exit 1; done'
+        return ["bash", "-c", f"cd {COPY} && {run}"]
+
+    def failed(self, output):
+        return []
+
+
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
                        "Checkpoints*", "AssociativeScan*", "Scan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
@@ -102,6 +115,8 @@ ROOMS = [
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     Room("cpu", ["*Winograd*", "Convolution*"], 240, "seed=1"),
     Room("cuda", ["*"], 600, "seed=1"),
+    OracleRoom("nn", ["layers"], 240, ""),
+    OracleRoom("optim", ["optimizers"], 240, ""),
     PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies", "computed_names"], 120, "",
                {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"],
                 "derivatives": ["numpy_functions"], "numpy_protocols": ["numpy_functions"], "interop": ["numpy_functions"],

@@ -105,6 +105,27 @@ class Changes(unittest.TestCase):
                 way(model, X)
             self.assert_states(model, self.after(deep(2), 3))
 
+    def test_changes_in_copies(self):
+        """A copy that the function makes of its model changes: the copy is returned, or it is an error."""
+        copies = {"train": lambda model: model.eval().train(), "map": lambda model: pl.tree.map(lambda leaf: leaf * 1 if leaf.dtype == "f32" else leaf, model),
+                  "freeze": lambda model: nn.freeze(model, "0.*"), "load_state": lambda model: nn.load_state(model, {"1.weight": pl.ones(4)}, missing="*")}
+        model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+        x = pl.astype(X, pl.f32)
+        for name, copy_of in copies.items():
+            lost = lambda model, x: (pl.sum(copy_of(model)(x) ** 2), model)  # noqa: B023, E731
+            for way in (lambda f: pl.value_and_grad(f, has_aux=True), lambda f: pl.jit(pl.value_and_grad(f, has_aux=True)), pl.remat, pl.trace):
+                with self.assertRaisesRegex(pl.errors.ValueError, r"changes a copy of the arguments(\.0)?\.1, a BatchNorm1d, whose (.|\n)*copy.eval", msg=name):
+                    way(lost)(model, x)
+
+            def taken(model, x):
+                made = copy_of(model)  # noqa: B023
+                return pl.sum(made(x) ** 2), made
+
+            for way in (lambda f: lambda *given: pl.value_and_grad(f, has_aux=True)(*given)[0][1], lambda f: lambda *given: pl.jit(f)(*given)[1]):
+                self.assertEqual(way(taken)(model, x)[1].num_batches_tracked.item(), 1, name)
+            self.assertEqual(pl.grad(lambda model: pl.sum(copy_of(model).eval()(x)))(model)[0].weight.shape, (4, 4))
+        self.assertEqual(model[1].num_batches_tracked.item(), 0)
+
     def test_two_hundred_layers(self):
         model = deep(200)
         (_, found), _ = pl.jit(pl.value_and_grad(loss_and_model, has_aux=True))(model)

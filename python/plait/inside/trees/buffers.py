@@ -43,7 +43,7 @@ def set_attribute(module, name, value):
     if name == "__call__" or name == "forward" and type(module).__module__.startswith("plait."):
         raise errors.TypeError.with_hint(f"{type(module).__name__}: {name} is assigned, which nothing calls: the class has the code",
                                          "write a class(plait.Module) that holds the layer, and whose __call__ does more")
-    note_change(module)
+    note_change(module, name)
     if type(value) is Buffer:
         _mark(module, name)
         value = _tensors_in(value.value)
@@ -56,7 +56,7 @@ def set_attribute(module, name, value):
 
 def delete_attribute(module, name):
     """Module.__delattr__."""
-    note_change(module)
+    note_change(module, name)
     object.__delattr__(module, name)
     if name in module._buffers:
         _unmark(module, name)

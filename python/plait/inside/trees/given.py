@@ -8,7 +8,8 @@ from plait import _core, errors
 from plait.inside.jit.host_code import is_library, module_of
 from plait.inside.jit.host_constants import PLAIN
 from plait.inside.trees.buffers import Names, of_structure
-from plait.inside.trees.module import Module, holds_module
+from plait.inside.trees.module import Module, holds_module, modules_in
+from plait.inside.trees.outside import note_handed
 from plait.inside.trees.roles import is_parameter
 from plait.inside.trees.unmade import Unmade
 from plait.tree import leaves_with_paths, structure
@@ -193,7 +194,7 @@ _place_of = place_of("the arguments")
 
 class Handed:
     """A copy of a tree with new leaves, as a function receives it. Changes that the function makes to its lists,
-    dicts and objects are lost unless it returns them."""
+    dicts and objects are lost unless it returns them, and so are those of buffers in copies that it makes of its models."""
 
     def __init__(self, form, leaves, sees_assignments=False, place=_place_of):
         self._place = place  # the text of a path in messages
@@ -201,6 +202,8 @@ class Handed:
         self.tree = form.unflatten(leaves)
         # Contents of the tensors, if assignments into them (x[0] = 1) are looked for.
         self._contents = [(leaf, leaf._share()) for leaf in leaves if isinstance(leaf, _core.Tensor)] if sees_assignments else []
+        self._in_copies, self._path_of = [], None
+        note_handed(self)
 
     def expect_unchanged(self, what, result):
         """ValueError if the tree was changed in a node that is not part of the result."""
@@ -225,7 +228,7 @@ class Handed:
         makes them on its own Modules, by `Change.apply`. ValueError if there are others."""
         changes = list(self._lost(result))
         for change in changes:
-            if change.name is None or not isinstance(change.node, Module):
+            if change.name is None or not isinstance(change.node, Module) or isinstance(change, ChangeInCopy):
                 raise change.error(what)
         return changes
 
@@ -233,7 +236,24 @@ class Handed:
         """True if the tree has the same nodes and leaves as before; the contents of the tensors are not compared."""
         return self.tree is None or self._structure._is_of(self.tree, self._leaves)
 
+    def note(self, module, name):
+        """Called before a buffer is assigned to: True if it is one of the tree, whose changes are found in the end, or of a copy, which
+        has the same tensor."""
+        if self._path_of is None:
+            self._path_of = {id(leaf): path for path, leaf in zip(self._structure.paths, self._leaves)}
+            self._own = set(map(id, modules_in(self.tree)))
+        path = self._path_of.get(id(vars(module).get(name)))
+        if path is not None and id(module) not in self._own:
+            self._in_copies.append(ChangeInCopy(tuple(path.split(".")[:-1]), module, name))
+        return path is not None or id(module) in self._own
+
     def _lost(self, result):
+        if self._in_copies:
+            leaves, nodes = set(map(id, _core._flatten(result)[0])), list(_nodes(result))
+            for change in self._in_copies:
+                if not change.is_taken(leaves, nodes):
+                    change.place = self._place(change.path)
+                    yield change
         if self.is_unchanged():
             return
         nodes = list(_nodes(result))
@@ -289,6 +309,18 @@ class Change:
                                      f"the function receives a copy\n  hint: return the model, too: {_ways_to_return(what)}")
         return errors.ValueError(f"{what}: the function changes {place}, a {kind}, which would be lost: the function "
                                  "receives a copy\n  hint: return what it changes")
+
+
+class ChangeInCopy(Change):
+    """A buffer that was assigned to in a copy of a model that the function received: model.train()(x), say."""
+
+    def is_taken(self, leaves, nodes):
+        """True if the result has the copy, or what it was changed to."""
+        return any(node is self.node for node in nodes) or id(vars(self.node).get(self.name)) in leaves
+
+    def error(self, what):
+        return errors.ValueError(f"{what}: the function changes a copy of {self.place}, a {type(self.node).__name__}, whose {self.name} it assigns "
+                                 f"to: this would be lost\n  hint: {_ways_to_return(what)}, where model is the copy; copy.eval() changes nothing")
 
 
 def _ways_to_return(what):
