@@ -215,7 +215,7 @@ add("expm_derivative", stacked(along), [(shape, shape) for (shape,) in SMALL], s
 
 
 def with_some_zeros(random, shape, dtype, operand):
-    """Of the second operand, which divides, no number is near 0."""
+    """No number of the second operand, which divides, is near 0."""
     drawn = numbers(0.5, 2.0)(random, shape, dtype, operand)
     return np.where(random.random(shape) < 0.3, 0 if operand == 0 else -1, drawn).astype(drawn.dtype)
 
