@@ -270,16 +270,8 @@ def copy_all(like, name):
     print("".join(f"   {file}\n" for file in other_files(like)), end="")
     print("Add tests of what its oracle does not show, and a line to CHANGELOG.md, the newest first. Then:\n"
           "   make format && make build && PYTHONPATH=build/release/python .venv/bin/python scripts/manual/docs.py --fill\n"
-          f"   scripts/new_op.py --check {name} && ctest --preset release -R '{short_tests(like)}'\n"
+          f"   scripts/new_op.py --check {name} && ctest --preset release -R '{short_tests(like.function, Sources.read())}'\n"
           "   make test")
-
-
-def short_tests(like):
-    """The tests that most of its mistakes fail, which take seconds."""
-    families = {file.stem for file in files_of(["tests/conformance/families/*.py"])}
-    sources = [file for file in files_of(["plait/ops/**/*.cpp"]) if list(functions(file.read_text(encoding="utf-8"), like))]
-    family = next((file.stem for file in sources if file.stem in families), "all")
-    return rf"conformance\.({family}|table)$|ops\.(Table|Refus|Hostile)|cpu\.ElementwiseLoops|python\.(surface|examples|docstrings)"
 
 
 def other_files(like):
@@ -289,6 +281,113 @@ def other_files(like):
     out = found.stdout.split()
     own = {str(file.relative_to(ROOT)) for place in PLACES for file in files_of(place.files)}
     return [file for file in out if file not in own and not file.endswith(".plir")]
+
+
+# ---- The tests of an operation.
+
+
+CASES = "tests/conformance/families/*.py"
+PLUMBING = {"shape", "create", "effects"}  # families of primitives that most functions apply besides their own
+
+
+def topic_of(file):
+    return next(part for part in reversed(file.parent.parts) if part != "inside")
+
+
+@dataclasses.dataclass
+class Sources:
+    """The functions of plait/ops, with the primitives that each names."""
+
+    bodies: dict  # {(topic, name): text}
+    topics: dict  # {name: topics that have a function of this name}
+    texts: dict  # {name of a table's function: text of its file}
+    cases: dict  # {family: text}
+
+    @staticmethod
+    def read():
+        sources = Sources({}, {}, {}, {file.stem: file.read_text(encoding="utf-8") for file in files_of([CASES])})
+        head = re.compile(r"^(?!return|using|namespace|struct|template|static)[A-Za-z][\w:<>&*, ]*?[ &*](?:\w+::)?(\w+)\(", re.M)
+        for file in files_of(["plait/ops/**/*.cpp"]):
+            text, topic = file.read_text(encoding="utf-8"), topic_of(file)
+            for found in head.finditer(text):
+                body = text[found.start():end_of_statement(text, found.start())]
+                sources.bodies[topic, found[1]] = sources.bodies.get((topic, found[1]), "") + body
+                sources.topics.setdefault(found[1], set()).add(topic)
+                sources.texts[found[1]] = text
+        return sources
+
+    def public_topics(self, function):
+        def declares(header):
+            return f" {function}(" in header.read_text(encoding="utf-8")
+
+        return sorted(topic for topic in self.topics.get(function, ())
+                      if any(map(declares, files_of([f"plait/{topic}/*.h", f"plait/ops/{topic}/*.h"]))))
+
+    def called(self, body):
+        """The (topic, name) of the functions of plait/ops that a body may call."""
+        return [(topic, name) for name in dict.fromkeys(re.findall(r"\b(\w+)\(", body)) for topic in sorted(self.topics.get(name, ()))]
+
+    def primitives(self, body):
+        """(primitive, its declaration) for each member of a table, and each handle, that a body names."""
+        for table, member in re.findall(r"(\w+_(?:ops|functions|primitives))\(\)\.(\w+)", body):
+            text = self.texts.get(table, "")
+            designated = re.search(rf'\.{member} =[^"]*"(\w+)"', text)
+            members = list(statements(text, rf"^ +const ir::Primitive& {member} =")) or list(statements(text, r"^ +const ir::Primitive& \w+ ="))
+            if designated:
+                yield designated[1], ""
+            elif not members:
+                yield member, ""
+            for declaration in [] if designated else [text[begin:end] for begin, end in members]:
+                if name := re.search(r'"(\w+)"', declaration):
+                    yield name[1], declaration
+        for handle in re.findall(r"\b(\w+)_primitive\b", body):
+            yield handle, ""
+
+    def family(self, primitive, declaration):
+        """The family with the primitive's case; None if none has it."""
+        is_special = "Accuracy::special" in declaration or ("declare_function(" in declaration and "Accuracy::" not in declaration)
+        in_table = Operation(primitive, declaration=declaration).has_own_case and ("special" if is_special else "elementwise")
+        return self.family_with(rf'^\w+\("{primitive}"') or in_table or self.family_with(rf'"{primitive}"')
+
+    def family_with(self, pattern):
+        return next((family for family, text in self.cases.items() if re.search(pattern, text, re.M)), None)
+
+    def families(self, functions_called):
+        found = {self.family(*primitive) for each in functions_called for primitive in self.primitives(self.bodies[each])}
+        return found - {None}
+
+
+def reached(function, topic, sources):
+    """The functions by which it may apply primitives, nearest first: itself, those of its topic that it reaches, and those of other
+    topics that these call, with what they call."""
+    inside, outside, level = {(topic, function)}, set(), [(topic, function)]
+    yield inside
+    while level:
+        called = [each for caller in level for each in sources.called(sources.bodies[caller])]
+        outside.update(each for each in called if each[0] != topic)
+        level = [each for each in dict.fromkeys(called) if each[0] == topic and each not in inside]
+        inside.update(level)
+    yield inside
+    yield outside
+    yield {each for caller in outside for each in sources.called(sources.bodies[caller])}
+
+
+def families(function, sources):
+    """The families of tests/conformance with the cases of the primitives that the function applies."""
+    own = {sources.family_with(rf'^\w+\("{function}"')} - {None}
+    found = set(own)
+    for topic in sources.public_topics(function):
+        for near in reached(function, topic, sources):
+            found |= sources.families(near)
+            if found - PLUMBING:
+                break
+    return sorted(found - PLUMBING | own or found)
+
+
+def short_tests(function, sources):
+    """The tests that most of its mistakes fail, which take seconds."""
+    conformance = "|".join([*families(function, sources), "functions", "table"])
+    return rf"conformance\.({conformance})$|ops\.(Table|Refus|Hostile)|cpu\.ElementwiseLoops|python\.(surface|examples|docstrings)"
 
 
 # ---- Checking.

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -10,9 +11,11 @@ import unittest
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "conformance")]
 
 import new_op  # noqa: E402
+import plait  # noqa: E402
+from suite import cases  # noqa: E402
 
 
 def missing(name):
@@ -29,6 +32,42 @@ def delete_marks(files):
         copy = new_op.ROOT / file.relative_to(ROOT)
         lines = copy.read_text(encoding="utf-8").splitlines(keepends=True)
         copy.write_text("".join(line for line in lines if new_op.MARK not in line), encoding="utf-8")
+
+
+def printed_families(function, sources):
+    """The tests of tests/conformance in the command that the script prints."""
+    return re.match(r"conformance\\\.\((.*?)\)\$", new_op.short_tests(function, sources))[1].split("|")
+
+
+class PrintedTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cases.load()
+        cls.sources = new_op.Sources.read()
+
+    def test_exist_for_every_operation(self):
+        known = {*cases.families(), "functions", "table"}
+        names = [name for name in dir(plait) if self.sources.public_topics(name)]
+        self.assertGreater(len(names), 350)
+        for name in names:
+            with self.subTest(name):
+                self.assertLessEqual(set(printed_families(name, self.sources)), known)
+
+    def test_compare_with_the_oracle(self):
+        for name, families in (("expm1", ["elementwise"]), ("add", ["elementwise"]), ("gelu", ["elementwise"]), ("lgamma", ["special"]),
+                               ("conv2d", ["convolution"]), ("cumsum", ["scan"]), ("cross_entropy", ["softmax"]), ("scatter_add", ["index"])):
+            self.assertEqual(printed_families(name, self.sources), [*families, "functions", "table"], name)
+        for name, case in cases.CASES.items():
+            if self.sources.public_topics(name):
+                self.assertIn(case.family, printed_families(name, self.sources), name)
+
+    def test_of_units_and_of_the_module_exist(self):
+        of_units, of_python = re.search(r"\|ops(.*)\|python\\\.\((.*)\)", new_op.short_tests("expm1", self.sources)).groups()
+        units = "".join(file.read_text(encoding="utf-8") for room in ("ops", "cpu") for file in (ROOT / "tests" / room).rglob("*_test.cpp"))
+        for suite in re.findall(r"[A-Z]\w+", of_units):
+            self.assertRegex(units, rf"TEST(_\w+)?\({suite}")
+        for name in of_python.split("|"):
+            self.assertTrue(list((ROOT / "tests" / "python").rglob(f"{name}_test.py")), name)
 
 
 class NewOp(unittest.TestCase):
