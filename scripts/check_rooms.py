@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, how many files a
-folder has, that primitives are named by handles, and that switches over structures have no default. With --fix it writes
-plait/plait.h first."""
+folder has, that primitives are named by handles, that switches over structures have no default, and that the README of compile
+lists the passes. With --fix it writes plait/plait.h first."""
 
 import collections
 import pathlib
@@ -257,12 +257,32 @@ def thread_problems():
         yield f"{name}: listed in scripts/check_rooms.py, but has no thread-local variable"
 
 
+PASSES = "plait/compile/pass.cpp"
+TABLE_OF_PASSES = "plait/compile/README.md"
+FOLDER_OF_PASSES = "plait/compile/inside/passes"
+
+
+def pass_problems(sources, table):
+    """The passes of kPasses and the sources of their folder, compared with the table of the README."""
+    found = re.search(r"^constexpr Pass kPasses\[\] = \{\n(.*?)^\};", sources, re.MULTILINE | re.DOTALL)
+    passes = re.findall(r'^    \{"(\w+)",', found[1], re.MULTILINE) if found else []
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE))
+    if not passes or list(rows) != passes:
+        yield f"{TABLE_OF_PASSES}: the table has the passes {', '.join(rows)}, {PASSES} has {', '.join(passes)}"
+    for file in sorted((ROOT / FOLDER_OF_PASSES).glob("*.cpp")):
+        if f"`{file.name}`" not in table:
+            yield f"{TABLE_OF_PASSES}: does not name {file.name}"
+
+
 def main():
     if sys.argv[1:] == ["--fix"]:
         (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
-    problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(),
-                *folder_problems(), *[problem for tree in WITH_UNIQUE_NAMES for problem in name_problems(tree)], *handle_problems(), *structure_problems(), *thread_problems()]
-    print("\n".join(problems) if problems else f"   every include leads to a room above, public headers to public ones, and no cycle has more than {MOST_IN_A_CYCLE} units")
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in (PASSES, TABLE_OF_PASSES)]
+    names = [problem for tree in WITH_UNIQUE_NAMES for problem in name_problems(tree)]
+    problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems(), *folder_problems(), *names, *handle_problems(),
+                *structure_problems(), *thread_problems(), *pass_problems(*texts)]
+    good = f"   every include leads to a room above, public headers to public ones, and no cycle has more than {MOST_IN_A_CYCLE} units"
+    print("\n".join(problems) if problems else good)
     return 1 if problems else 0
 
 

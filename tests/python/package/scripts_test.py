@@ -62,6 +62,16 @@ class Rooms(unittest.TestCase):
     def test_a_source_inside_is_of_the_unit_of_its_public_header(self):
         self.assertEqual(check_rooms.unit_of("plait/text/vocabulary_parts.h"), check_rooms.unit_of("plait/text/inside/files/vocabulary_parts.cpp"))
 
+    def test_the_table_of_passes_has_each_pass_and_no_other(self):
+        sources, table = ((ROOT / name).read_text(encoding="utf-8") for name in (check_rooms.PASSES, check_rooms.TABLE_OF_PASSES))
+        self.assertEqual(list(check_rooms.pass_problems(sources, table)), [])
+        for wrong in (sources.replace('{"hoist",', '{"lift",'), sources.replace("constexpr Pass kPasses", "constexpr Pass kSteps")):
+            self.assertIn("the table has the passes inline, ", list(check_rooms.pass_problems(wrong, table))[0])
+        for wrong in (table.replace("| `rows` |", "| `columns` |"), table.replace("| `rows` | `row_updates.cpp` |\n", "")):
+            self.assertIn("fission, libraries, rows, expand", list(check_rooms.pass_problems(sources, wrong))[0])
+        self.assertEqual(list(check_rooms.pass_problems(sources, table.replace("`min_cut.cpp`", "a cut"))),
+                         ["plait/compile/README.md: does not name min_cut.cpp"])
+
 
 class Words(unittest.TestCase):
     def test_names_with_phrases_are_found(self):
