@@ -3,8 +3,15 @@
 #include "plait/ops/table.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "plait/ops/inside/primitive_keys.h"
+
+#include "tests/support/errors.h"
 
 namespace plait {
 namespace {
@@ -50,6 +57,18 @@ TEST(Table, LeavesOutInstructionsOfTheIrAndStandIns) {
   for (const std::string_view name : {"while", "tuple", "capture"}) {
     EXPECT_EQ(std::ranges::find(all, name, &Op::name), all.end()) << name;
   }
+}
+
+// A table of a backend.
+TEST(PrimitiveKeys, OfEveryRowAreNamesOfPrimitives) {
+  using Row = std::pair<std::string_view, int>;
+  const std::vector<Row> right = {{"add", 1}, {"log1p", 2}, {"scatter_add", 3}};
+  EXPECT_EQ(&with_primitive_keys(right, &Row::first, "a table"), &right);
+  const std::vector<std::string_view> misspelt = {"add", "log_1p"};
+  expect_contains(what_of<CompileError>([&] {
+                    with_primitive_keys(misspelt, std::identity(), "the loops of a test");
+                  }),
+                  {"the loops of a test: unknown primitive `log_1p`", "a mistake in Plait"});
 }
 
 TEST(Table, SaysAllOfAnElementwiseOne) {

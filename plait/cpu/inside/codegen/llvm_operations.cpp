@@ -11,6 +11,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/cpu/inside/elementwise/cpu_loops.h"
+#include "plait/ops/inside/primitive_keys.h"
 
 namespace plait::cpu::code {
 
@@ -37,10 +38,6 @@ Code is_equal(DType, Operands x) { return equal(x[0], x[1]); }
 Code is_not_equal(DType, Operands x) { return not_equal(x[0], x[1]); }
 Code is_less(DType dtype, Operands x) { return less(x[0], x[1], is_signed(dtype)); }
 Code is_less_equal(DType dtype, Operands x) { return less_equal(x[0], x[1], is_signed(dtype)); }
-Code is_greater(DType dtype, Operands x) { return greater(x[0], x[1], is_signed(dtype)); }
-Code is_greater_equal(DType dtype, Operands x) {
-  return greater_equal(x[0], x[1], is_signed(dtype));
-}
 // A NaN beats every number.
 Code extreme(DType dtype, Code a, Code b, bool greatest) {
   Code takes_a =
@@ -136,9 +133,11 @@ struct Row {
   bool is_costly = false;
 };
 
-const std::unordered_map<std::string_view, Row>& rows() {
-  static Immortal<std::unordered_map<std::string_view, Row>> table(
-      std::unordered_map<std::string_view, Row>{
+using Rows = std::unordered_map<std::string_view, Row>;
+
+const Rows& rows() {
+  static Immortal<Rows> table(with_primitive_keys(
+      Rows{
           {"stop_gradient", {identity, kAll}},
           {"checkpoint_name", {identity, kAll}},
           {"add", {added, kAll}},
@@ -148,8 +147,6 @@ const std::unordered_map<std::string_view, Row>& rows() {
           {"not_equal", {is_not_equal, kAll}},
           {"less", {is_less, kAll}},
           {"less_equal", {is_less_equal, kAll}},
-          {"greater", {is_greater, kAll}},
-          {"greater_equal", {is_greater_equal, kAll}},
           {"maximum", {maximum, kAll}},
           {"minimum", {minimum, kAll}},
           {"clamp", {clamped, kNumbers}},
@@ -178,7 +175,8 @@ const std::unordered_map<std::string_view, Row>& rows() {
           {"logical_not", {inverted, kBool}},
           {"left_shift", {shifted_left, kIntegers}},
           {"right_shift", {shifted_right, kIntegers}},
-      });
+      },
+      &Rows::value_type::first, "the operations of emitted code"));
   return *table;
 }
 

@@ -170,18 +170,6 @@ struct LessEqual {
     return a <= b;
   }
 };
-struct Greater {
-  template <class T>
-  static bool of(T a, T b) {
-    return a > b;
-  }
-};
-struct GreaterEqual {
-  template <class T>
-  static bool of(T a, T b) {
-    return a >= b;
-  }
-};
 
 struct BitwiseAnd {
   template <class T>
@@ -420,8 +408,6 @@ void add_ordered(Kernels& kernels, DType dtype) {
   add_comparison<NotEqual, Bits>(kernels, "not_equal", dtype);
   add_comparison<Less, T>(kernels, "less", dtype);
   add_comparison<LessEqual, T>(kernels, "less_equal", dtype);
-  add_comparison<Greater, T>(kernels, "greater", dtype);
-  add_comparison<GreaterEqual, T>(kernels, "greater_equal", dtype);
   add_binary<Maximum, T>(kernels, "maximum", dtype);
   add_binary<Minimum, T>(kernels, "minimum", dtype);
 }

@@ -6,6 +6,8 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/ops/inside/primitive_keys.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait::cpu {
 namespace {
@@ -15,6 +17,7 @@ class Loops {
   Loops() {
     const auto levels = static_cast<size_t>(best_cpu_level());
     for (size_t level = 0; level < levels; ++level) add_level(level);
+    with_primitive_keys(loops_, &Loop::op, "the elementwise loops of the CPU");
     if (loops_.size() > kMostLoops) {
       throw CompileError("there are {} elementwise loops, more than {}", loops_.size(), kMostLoops);
     }
@@ -68,7 +71,7 @@ class Loops {
               .arity = kernel.arity,
               .out_size = size_of(result)};
     loop.in_sizes.fill(size_of(dtype));
-    if (kernel.op == "select") loop.in_sizes[0] = size_of(DType::boolean);
+    if (kernel.op == select_primitive().name) loop.in_sizes[0] = size_of(DType::boolean);
     return loops_.emplace_back(loop);
   }
 

@@ -13,6 +13,7 @@
 #include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 #include "plait/cpu/inside/indexing/indexed_rows.h"
 #include "plait/cpu/inside/indexing/scatter_loops.h"
+#include "plait/ops/inside/primitives.h"
 
 namespace plait {
 namespace {
@@ -121,7 +122,7 @@ class Scatter {
       const int64_t end = std::min(begin + each, updates_.points);
       loops_.loop(updates_, {nullptr, begin, end, 0, updates_.inner()}, sum.writable_data(), from_);
     });
-    const ElementwiseLoop add = find_elementwise_loop("add", array_.dtype());
+    const ElementwiseLoop add = find_elementwise_loop(add_primitive().name, array_.dtype());
     for (const Array& sum : sums) {
       const Array both[] = {array_, sum};
       run_elementwise(add, both, array_, 1);

@@ -48,8 +48,6 @@ template <class T> INLINE bool equal(T a, T b) { return a == b; }
 template <class T> INLINE bool not_equal(T a, T b) { return a != b; }
 template <class T> INLINE bool less(T a, T b) { return a < b; }
 template <class T> INLINE bool less_equal(T a, T b) { return a <= b; }
-template <class T> INLINE bool greater(T a, T b) { return a > b; }
-template <class T> INLINE bool greater_equal(T a, T b) { return a >= b; }
 #define PARTS(C, first, second) \
   INLINE bool equal(C a, C b) { return a.first == b.first && a.second == b.second; } \
   INLINE bool not_equal(C a, C b) { return !equal(a, b); }

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/inside/mathematics/special_tables.h"
+#include "plait/ops/inside/primitive_keys.h"
 
 namespace plait::cuda {
 namespace {
@@ -159,8 +160,10 @@ constexpr SpecialFunction kSpecialFunctions[] = {
 };
 
 const SpecialFunction* find_function(std::string_view primitive) {
-  const auto found = std::ranges::find(kSpecialFunctions, primitive, &SpecialFunction::primitive);
-  return found == std::end(kSpecialFunctions) ? nullptr : found;
+  static const auto& functions = with_primitive_keys(kSpecialFunctions, &SpecialFunction::primitive,
+                                                     "the special functions of CUDA");
+  const auto found = std::ranges::find(functions, primitive, &SpecialFunction::primitive);
+  return found == std::end(functions) ? nullptr : found;
 }
 
 // Not inlined, since a thread computes several elements.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/cuda/inside/kernels/special_text.h"
+#include "plait/ops/inside/primitive_keys.h"
 #include "plait/ops/inside/primitives.h"
 
 namespace plait::cuda {
@@ -30,8 +32,8 @@ struct Operation {
 using Operations = std::unordered_map<std::string_view, Operation>;
 
 // Functions of the prelude by the names of their primitives.
-const Operations& operations() {
-  static Immortal<Operations> table(Operations{
+Operations listed_operations() {
+  return {
       {"stop_gradient", {kAll}},
       {"checkpoint_name", {kAll}},
       {"add", {kBool | kEveryNumber}},
@@ -45,8 +47,6 @@ const Operations& operations() {
       {"not_equal", {kAll}},
       {"less", {kOrdered}},
       {"less_equal", {kOrdered}},
-      {"greater", {kOrdered}},
-      {"greater_equal", {kOrdered}},
       {"maximum", {kOrdered}},
       {"minimum", {kOrdered}},
       {"clamp", {kOrdered}},
@@ -82,8 +82,7 @@ const Operations& operations() {
       {"round", {kFloats}},
       {"exponent", {kFloats}},
       {"ldexp", {kFloats}},
-  });
-  return *table;
+  };
 }
 
 constexpr std::string_view kFunctionsOfFloats[] = {
@@ -92,6 +91,15 @@ constexpr std::string_view kFunctionsOfFloats[] = {
     "cosh",      "tanh",       "asinh",  "acosh",    "atanh",   "erf",  "erfc", "erfinv",
     "erfcx",     "cbrt",       "lgamma", "atan2",    "hypot",   "entr", "ndtr", "sigmoid",
     "logaddexp", "logaddexp2", "ndtri",  "log_ndtr", "log1mexp"};
+
+const Operations& operations() {
+  static Immortal<Operations> table([] {
+    constexpr std::string_view kTitle = "the operations of kernels of CUDA";
+    with_primitive_keys(kFunctionsOfFloats, std::identity(), kTitle);
+    return with_primitive_keys(listed_operations(), &Operations::value_type::first, kTitle);
+  }());
+  return *table;
+}
 
 Operation operation_of(std::string_view name) {
   const auto found = operations().find(name);
