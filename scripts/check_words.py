@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the words of comments, text literals, documents and titles of damages: phrases that docs/glossary.md replaces by the field's terms
-must not appear, and comments must not begin with What, Of or Whether. Names in code must not have the phrases of NAMES."""
+must not appear, and comments must not begin with What, Of or Whether. Names in code must not have the phrases of NAMES, and those outside of
+tests and benchmarks not those of NAMES_OF_THE_LIBRARY."""
 
 import bisect
 import io
@@ -13,8 +14,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import check_rooms  # noqa: E402
 
 ROOT = check_rooms.ROOT
-FOLDERS = ("plait", "python", "tools", "examples", "scripts", "docs", "tests", "bench")
-PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+FOLDERS = ("plait", "python", "tools", "examples", "scripts", "docs", "tests", "bench", "cmake")
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "CMakeLists.txt")
+KINDS = ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.md", "damages.txt", "*.sh", "*.cmake", "CMakeLists.txt")
 # The glossary lists the phrases; outside.md has headings that name groups of other libraries' tests.
 EXCEPTIONS = {"docs/glossary.md", "docs/outside.md", "scripts/check_words.py"}
 FOREIGN = "tests/others/"  # its messages name the groups of docs/outside.md
@@ -46,11 +48,16 @@ PHRASES = [(re.compile(rf"\b(?:{pattern})\b"), better) for pattern, better in (
 )]
 
 
+def is_script(file):
+    """True for shell, make and CMake, whose comments begin with #."""
+    return file.suffix in (".sh", ".cmake") or file.name in ("Makefile", "CMakeLists.txt")
+
+
 def comments_and_literals(file, text):
     """The text with everything else replaced by spaces, so that lines keep their numbers."""
     if file.suffix == ".md":
         return text
-    if file.suffix == ".txt":  # damages: comments, and the first lines of paragraphs, which are titles
+    if file.suffix == ".txt" and not is_script(file):  # damages: comments, and the first lines of paragraphs, which are titles
         lines = text.split("\n")
         return "\n".join(line if line.startswith("#") or not before else " " * len(line) for before, line in zip(["", *lines], lines))
     kept = [" " if c != "\n" else c for c in text]
@@ -65,6 +72,9 @@ def comments_and_literals(file, text):
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type in (tokenize.COMMENT, tokenize.STRING):
                 keep(starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1])
+    elif is_script(file):
+        for found in re.finditer(r'"(?:\\.|[^"\\\n])*"|(?<![^\s;])#[^\n]*', text):
+            keep(*found.span())
     else:
         for found in re.finditer(r"//[^\n]*|/\*.*?\*/|#include[^\n]*|'(?:\\.|[^'\\\n])'|" r'"(?:\\.|[^"\\\n])*"', text, re.S):
             keep(*found.span())
@@ -93,21 +103,26 @@ NAMES = (
     (r"comes? back", "is returned, is recursive"),
     (r"looks at", "reads, inspects"),
 )
+# Tests and benchmarks may name their cases like this.
+NAMES_OF_THE_LIBRARY = (
+    *NAMES,
+    (r"ways?", "update, direction, path, method, form"),
+)
 NAME = re.compile(r"[^\W\d]\w*")
-# Most files have no such name; in the others each name is divided.
-MAY_BE_POOR = re.compile("|".join(pattern.replace(" ", "_?") for pattern, _ in NAMES), re.IGNORECASE)
 
 
-def poor_names(file, text):
-    """(line, name, better) for each name in the code of a file that has a phrase of NAMES."""
-    if file.suffix in (".md", ".txt") or not MAY_BE_POOR.search(text):
+def poor_names(file, text, names=NAMES):
+    """(line, name, better) for each name in the code of a file that has one of these phrases."""
+    # Most files have no such name; in the others each name is divided.
+    may_be_poor = "|".join(pattern.replace(" ", "_?") for pattern, _ in names)
+    if file.suffix in (".md", ".txt") or is_script(file) or not re.search(may_be_poor, text, re.IGNORECASE):
         return
     prose = comments_and_literals(file, text)
     for number, (line, words) in enumerate(zip(text.split("\n"), prose.split("\n")), 1):
         code = "".join(" " if kept != " " else c for c, kept in zip(line, words))
         for name in NAME.findall(code):
             phrase = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name).lower()
-            for pattern, better in NAMES:
+            for pattern, better in names:
                 if re.search(rf"\b(?:{pattern})\b", phrase):
                     yield number, name, better
 
@@ -134,13 +149,13 @@ def poor_beginnings(text):
 
 def files():
     for folder in FOLDERS:
-        yield from sorted(file for kind in ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.md", "damages.txt") for file in (ROOT / folder).rglob(kind))
+        yield from sorted(file for kind in KINDS for file in (ROOT / folder).rglob(kind))
     yield from (ROOT / page for page in PAGES)
 
 
 def commented_files():
     kinds = ("*.cpp", "*.h", "*.inl", "*.py", "*.pyi", "*.sh", "*.cmake", "*.txt")
-    return sorted(file for folder in (*FOLDERS, "cmake") for kind in kinds for file in (ROOT / folder).rglob(kind))
+    return sorted(file for folder in FOLDERS for kind in kinds for file in (ROOT / folder).rglob(kind))
 
 
 def main():
@@ -151,7 +166,8 @@ def main():
         for number, phrase, better in findings(file):
             print(f'{names[file]}:{number}: "{phrase}": {better} (docs/glossary.md)')
             count += 1
-        for number, name, better in poor_names(file, file.read_text(encoding="utf-8")):
+        phrases = NAMES if names[file].startswith(("tests/", "bench/")) else NAMES_OF_THE_LIBRARY
+        for number, name, better in poor_names(file, file.read_text(encoding="utf-8"), phrases):
             print(f'{names[file]}:{number}: the name {name}: {better} (docs/glossary.md)')
             count += 1
     for file in commented_files():

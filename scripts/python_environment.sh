@@ -15,7 +15,7 @@ say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and
 pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 cache=build/python_packages
 
-# uv downloads and unpacks several packages at once, from the index that pip is told to use; its cache is on the same
+# uv downloads and unpacks several packages in parallel, from the index that pip is told to use; its cache is on the same
 # disk, so that nothing is copied. PyTorch uses Triton (1 GB) only to compile for GPUs.
 install_by_uv() {
   local index=${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}

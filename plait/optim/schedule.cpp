@@ -18,8 +18,8 @@ Tensor warmup_cosine(const Tensor& steps, const WarmupCosine& schedule) {
   }
   const Tensor done = astype(steps, DType::f64);
   const Tensor rise = (done + 1) / static_cast<double>(warmup + 1);
-  const Tensor way = clip((done - warmup) / static_cast<double>(total - warmup), 0., 1.);
-  const Tensor fall = least + (peak - least) * 0.5 * (1 + cos(way * std::numbers::pi));
+  const Tensor progress = clip((done - warmup) / static_cast<double>(total - warmup), 0., 1.);
+  const Tensor fall = least + (peak - least) * 0.5 * (1 + cos(progress * std::numbers::pi));
   return where(less(done, warmup), peak * rise, fall);
 }
 

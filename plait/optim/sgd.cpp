@@ -73,11 +73,11 @@ Tensor rprop_first(const std::string& state, const WeightNumbers& n, const Tenso
 }
 Tensor rprop_formula(const WeightNumbers& n, const Tensor& value, const Tensor& gradient,
                      std::span<Tensor> states) {
-  const Tensor way = gradient * states[0], one = ones_like(way);
+  const Tensor product = gradient * states[0], one = ones_like(product);
   const Tensor factor =
-      where(way > 0., n["eta_plus"] * one, where(way < 0., n["eta_minus"] * one, one));
+      where(product > 0., n["eta_plus"] * one, where(product < 0., n["eta_minus"] * one, one));
   states[1] = clip(states[1] * factor, n["least_step"], n["greatest_step"]);
-  states[0] = where(way < 0., zeros_like(gradient), gradient);
+  states[0] = where(product < 0., zeros_like(gradient), gradient);
   return value - sign(states[0]) * states[1];
 }
 const OptimizerRule kRprop{
@@ -90,9 +90,9 @@ void lion_at_step(Tensors& n, const Tensor&) { add_left(n); }
 Tensor lion_formula(const WeightNumbers& n, const Tensor& value, const Tensor& gradient,
                     std::span<Tensor> states) {
   const Tensor change = gradient - states[0];
-  const Tensor way = sign(states[0] + n.rest("beta1") * change);
+  const Tensor update = sign(states[0] + n.rest("beta1") * change);
   states[0] = states[0] + n.rest("beta2") * change;
-  return shrunk(n, value) - n["lr"] * way;
+  return shrunk(n, value) - n["lr"] * update;
 }
 const OptimizerRule kLion{
     .name = "optim::Lion", .states = lion_states, .at_step = lion_at_step, .formula = lion_formula};

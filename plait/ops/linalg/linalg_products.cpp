@@ -20,7 +20,7 @@ constexpr double kGuessedSize = 64;  // for an unknown size
 class Brackets {
  public:
   explicit Brackets(std::span<const Tensor> factors)
-      : factors_(factors), count_(factors.size()), ways_(count_ * count_) {
+      : factors_(factors), count_(factors.size()), splits_(count_ * count_) {
     for (size_t length = 2; length <= count_; ++length) {
       for (size_t i = 0; i + length <= count_; ++i) choose(i, i + length - 1);
     }
@@ -28,33 +28,33 @@ class Brackets {
   Tensor product() const { return product(0, count_ - 1); }
 
  private:
-  struct Way {
+  struct Split {
     double cost = 0;
     size_t last = 0;  // the last factor of the left part
   };
 
-  Way& way(size_t i, size_t j) { return ways_[i * count_ + j]; }
+  Split& split(size_t i, size_t j) { return splits_[i * count_ + j]; }
   double size_of(size_t factor, int64_t axis) const {
     const Dim size = factors_[factor].shape(axis);
     return size.is_number() ? static_cast<double>(size.number()) : kGuessedSize;
   }
   void choose(size_t i, size_t j) {
-    way(i, j).cost = std::numeric_limits<double>::infinity();
+    split(i, j).cost = std::numeric_limits<double>::infinity();
     for (size_t k = i; k < j; ++k) {
-      const double cost =
-          way(i, k).cost + way(k + 1, j).cost + size_of(i, -2) * size_of(k, -1) * size_of(j, -1);
-      if (cost < way(i, j).cost) way(i, j) = {cost, k};
+      const double cost = split(i, k).cost + split(k + 1, j).cost +
+                          size_of(i, -2) * size_of(k, -1) * size_of(j, -1);
+      if (cost < split(i, j).cost) split(i, j) = {cost, k};
     }
   }
   Tensor product(size_t i, size_t j) const {
     if (i == j) return factors_[i];
-    const size_t last = ways_[i * count_ + j].last;
+    const size_t last = splits_[i * count_ + j].last;
     return matmul(product(i, last), product(last + 1, j));
   }
 
   std::span<const Tensor> factors_;
   size_t count_;
-  std::vector<Way> ways_;
+  std::vector<Split> splits_;
 };
 
 }  // namespace

@@ -68,9 +68,10 @@ Tensors scaled(const Tensors& x, const Tensor& factor) {
 
 // x plus a step along a.
 Tensors moved(std::string_view function, const Tensors& x, const Tensors& a, const Tensor& step) {
-  const Tensors made = map_tensors(function, x, a, [&](const Tensor& each, const Tensor& way) {
-    return each + astype(step, each.dtype()) * way;
-  });
+  const Tensors made =
+      map_tensors(function, x, a, [&](const Tensor& each, const Tensor& direction) {
+        return each + astype(step, each.dtype()) * direction;
+      });
   return cast_like(made, x);
 }
 

@@ -118,20 +118,20 @@ template <class Model>
 // The nearest multiple of the tree a.
 template <class Model>
 [[nodiscard]] Model projection_vector(Model model, const Model& a) {
-  const Tensors way = projections::tree_beside("optim::projection_vector", "a", model, a);
-  return with_parameters(model, projections::vector(parameters_of(model), way));
+  const Tensors direction = projections::tree_beside("optim::projection_vector", "a", model, a);
+  return with_parameters(model, projections::vector(parameters_of(model), direction));
 }
 // The nearest tree whose product with the tree a is b.
 template <class Model>
 [[nodiscard]] Model projection_hyperplane(Model model, const Model& a, const Operand& b) {
-  const Tensors way = projections::tree_beside("optim::projection_hyperplane", "a", model, a);
-  return with_parameters(model, projections::hyperplane(parameters_of(model), way, b));
+  const Tensors direction = projections::tree_beside("optim::projection_hyperplane", "a", model, a);
+  return with_parameters(model, projections::hyperplane(parameters_of(model), direction, b));
 }
 // The nearest tree whose product with the tree a is at most b.
 template <class Model>
 [[nodiscard]] Model projection_halfspace(Model model, const Model& a, const Operand& b) {
-  const Tensors way = projections::tree_beside("optim::projection_halfspace", "a", model, a);
-  return with_parameters(model, projections::halfspace(parameters_of(model), way, b));
+  const Tensors direction = projections::tree_beside("optim::projection_halfspace", "a", model, a);
+  return with_parameters(model, projections::halfspace(parameters_of(model), direction, b));
 }
 
 }  // namespace plait::optim

@@ -107,10 +107,10 @@ const OptimizerRule kSparse{.name = "optim::SparseAdam",
 
 // ---- Steps in proportion to the norm of the parameter
 
-// coefficient · |value| / (|way| + eps), and 1 where a norm is 0.
-Tensor ratio(const Tensor& value, const Tensor& way, const Operand& coefficient,
+// coefficient · |value| / (|update| + eps), and 1 where a norm is 0.
+Tensor ratio(const Tensor& value, const Tensor& update, const Operand& coefficient,
              const Operand& eps) {
-  const Tensor ours = sqrt(sum_of_squares(value)), others = sqrt(sum_of_squares(way));
+  const Tensor ours = sqrt(sum_of_squares(value)), others = sqrt(sum_of_squares(update));
   const Tensor is_zero = logical_or(ours == 0., others == 0.), one = ones_like(ours);
   return where(is_zero, one, multiply(coefficient, ours) / where(is_zero, one, add(others, eps)));
 }
@@ -119,8 +119,8 @@ Tensor lamb_formula(const WeightNumbers& n, const Tensor& value, const Tensor& g
                     std::span<Tensor> states) {
   average(n, gradient, states[0], states[1]);
   const Tensor adam = states[0] / n["first_bias"] / (sqrt(states[1] / n["second_bias"]) + n["eps"]);
-  const Tensor way = decayed(n, value, adam);
-  return value - n["lr"] * ratio(value, way, 1., 0.) * way;
+  const Tensor update = decayed(n, value, adam);
+  return value - n["lr"] * ratio(value, update, 1., 0.) * update;
 }
 const OptimizerRule kLamb{
     .name = "optim::LAMB", .states = adam_states, .at_step = add_moments, .formula = lamb_formula};
@@ -129,10 +129,10 @@ Names lars_states(const WeightNumbers&, const Tensor&) { return {"momentum_buffe
 Tensor lars_formula(const WeightNumbers& n, const Tensor& value, const Tensor& gradient,
                     std::span<Tensor> states) {
   const Tensor direction = decayed(n, value, gradient);
-  const Tensor way =
+  const Tensor update =
       n["lr"] * ratio(value, direction, n["trust_coefficient"], n["eps"]) * direction;
-  states[0] = n["momentum"] * states[0] + way;
-  return value - (n.is("nesterov") ? way + n["momentum"] * states[0] : states[0]);
+  states[0] = n["momentum"] * states[0] + update;
+  return value - (n.is("nesterov") ? update + n["momentum"] * states[0] : states[0]);
 }
 const OptimizerRule kLars{.name = "optim::LARS", .states = lars_states, .formula = lars_formula};
 

@@ -71,9 +71,9 @@ Tensor rmsprop_formula(const WeightNumbers& n, const Tensor& value, const Tensor
     states[1] = states[1] + n.rest("alpha") * (gradient - states[1]);
     variance = variance - square(states[1]);
   }
-  Tensor way = gradient / (sqrt(variance) + n["eps"]);
-  if (n.has("momentum")) states.back() = way = n["momentum"] * states.back() + way;
-  return value - n["lr"] * way;
+  Tensor update = gradient / (sqrt(variance) + n["eps"]);
+  if (n.has("momentum")) states.back() = update = n["momentum"] * states.back() + update;
+  return value - n["lr"] * update;
 }
 const OptimizerRule kRmsprop{.name = "optim::RMSprop",
                              .optional = {"momentum"},
@@ -113,8 +113,8 @@ Tensor adafactor_formula(const WeightNumbers& n, const Tensor& value, const Tens
     follow(states[1], mean(squares, -2, true));
     variance = states[0] * states[1] / maximum(mean(states[0], -2, true), least);
   }
-  const Tensor way = gradient * rsqrt(maximum(variance, least * least));
-  return shrunk(n, value) - step_size / maximum(root_mean_square(way) / n["d"], 1.) * way;
+  const Tensor update = gradient * rsqrt(maximum(variance, least * least));
+  return shrunk(n, value) - step_size / maximum(root_mean_square(update) / n["d"], 1.) * update;
 }
 const OptimizerRule kAdafactor{.name = "optim::Adafactor",
                                .is_real = true,
@@ -167,11 +167,11 @@ Tensor muon_formula(const WeightNumbers& n, const Tensor& value, const Tensor& g
   buffer = buffer + n.rest("momentum") * (gradient - buffer);
   const Tensor direction =
       n.is("nesterov") ? gradient + n["momentum"] * (buffer - gradient) : buffer;
-  const Tensor way = astype(orthogonalised(direction, n), value.dtype());
+  const Tensor update = astype(orthogonalised(direction, n), value.dtype());
   const double factor = rate_factor(static_cast<MuonRate>(n.option("adjust_lr_fn")),
                                     static_cast<double>(value.shape(0).number()),
                                     static_cast<double>(value.shape(1).number()));
-  return shrunk(n, value) - n["lr"] * factor * way;
+  return shrunk(n, value) - n["lr"] * factor * update;
 }
 const OptimizerRule kMuon{.name = "optim::Muon",
                           .is_real = true,

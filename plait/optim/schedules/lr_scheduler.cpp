@@ -293,8 +293,8 @@ ReduceLROnPlateau ReduceLROnPlateau::init(double lr, const PlateauOptions& optio
 ReduceLROnPlateau ReduceLROnPlateau::step(const Operand& metric) const {
   const Tensor current = as_f64(tensor_from(metric));
   const bool is_min = mode == PlateauMode::min;
-  const Tensor way = is_min ? -threshold : threshold;
-  const Tensor limit = threshold_mode == ThresholdMode::rel ? best * (1. + way) : best + way;
+  const Tensor margin = is_min ? -threshold : threshold;
+  const Tensor limit = threshold_mode == ThresholdMode::rel ? best * (1. + margin) : best + margin;
   const Tensor is_better = is_min ? current < limit : current > limit;
   const Tensor is_cooling = cooldown_counter > 0.;
   const Tensor bad =

@@ -160,8 +160,8 @@ Schedule cosine_decay_schedule(double init_value, double decay_steps, double alp
                                double exponent) {
   expect_above_zero("optim::cosine_decay_schedule", "decay_steps", decay_steps);
   const auto rule = [](const Schedule& s, const Tensor& step) {
-    const Tensor way = minimum(step, s["decay_steps"]) / s["decay_steps"];
-    const Tensor wave = 0.5 * (1. + cos(std::numbers::pi * way));
+    const Tensor progress = minimum(step, s["decay_steps"]) / s["decay_steps"];
+    const Tensor wave = 0.5 * (1. + cos(std::numbers::pi * progress));
     return s["init_value"] * ((1. - s["alpha"]) * power(wave, s["exponent"]) + s["alpha"]);
   };
   return Schedule(rule, {{"init_value", init_value},

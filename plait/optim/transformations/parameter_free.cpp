@@ -64,13 +64,14 @@ struct LearningRule : TransformationRule {
 // -decay · parameter - step · mean / (√squares + eps), of each.
 Tensors adam_steps(const State& state, const Tensors& parameters, const Tensor& decay,
                    const Tensor& step, const Tensor& eps) {
-  const Tensors ways = map_tensors("optim", state.kept.at("exp_avg"), state.kept.at("exp_avg_sq"),
-                                   [&](const Tensor& mean, const Tensor& squares) {
-                                     return in(mean, step) * mean / (sqrt(squares) + in(mean, eps));
-                                   });
-  return map_tensors("optim", ways, parameters, [&](const Tensor& way, const Tensor& at) {
-    return -in(at, decay) * at - way;
-  });
+  const Tensors directions =
+      map_tensors("optim", state.kept.at("exp_avg"), state.kept.at("exp_avg_sq"),
+                  [&](const Tensor& mean, const Tensor& squares) {
+                    return in(mean, step) * mean / (sqrt(squares) + in(mean, eps));
+                  });
+  return map_tensors(
+      "optim", directions, parameters,
+      [&](const Tensor& direction, const Tensor& at) { return -in(at, decay) * at - direction; });
 }
 
 struct ProdigyRule final : LearningRule {
@@ -140,11 +141,12 @@ struct DadaptRule final : LearningRule {
     const Tensors n = numbers_at(state);
     const Tensor root = sqrt(n.at("beta2")), rate = state.values.at("estim_lr");
     const Tensor step = rate * n.at("learning_rate") * unbiased(n, step_of(state));
-    const Tensors ways = map_tensors(name, state.kept["grad_sum"], state.kept["exp_avg_sq"],
-                                     [&](const Tensor& total, const Tensor& squares) {
-                                       return total / (sqrt(squares) + in(total, n.at("eps")));
-                                     });
-    const Tensor gain = wide_dot(updates, ways);
+    const Tensors directions =
+        map_tensors(name, state.kept["grad_sum"], state.kept["exp_avg_sq"],
+                    [&](const Tensor& total, const Tensor& squares) {
+                      return total / (sqrt(squares) + in(total, n.at("eps")));
+                    });
+    const Tensor gain = wide_dot(updates, directions);
     state.kept["exp_avg"] = moment(n.at("beta1"), state.kept["exp_avg"], updates, step);
     state.kept["exp_avg_sq"] = moment(n.at("beta2"), state.kept["exp_avg_sq"], squares_of(updates));
     state.kept["grad_sum"] = moment(root, state.kept["grad_sum"], updates, step);
@@ -181,8 +183,8 @@ struct DogRule final : LearningRule {
                  const UpdateOptions&) const override {
     expect_parameters(parameters);
     const Tensors n = numbers_at(state);
-    const Tensor way = sqrt(wide_norm(difference(state.kept.at("init_params"), parameters)));
-    const Tensor distance = maximum(state.values["max_dist"], way);
+    const Tensor from_start = sqrt(wide_norm(difference(state.kept.at("init_params"), parameters)));
+    const Tensor distance = maximum(state.values["max_dist"], from_start);
     const Tensor total = state.values["sum_sq_norm_grads"] + wide_norm(updates);
     Tensor rate = distance / sqrt(total + n.at("eps"));
     if (kind == DogStep::learning_rate) {
@@ -212,8 +214,8 @@ struct DowgRule final : LearningRule {
                  const UpdateOptions&) const override {
     expect_parameters(parameters);
     const Tensors n = numbers_at(state);
-    const Tensor way = wide_norm(difference(state.kept.at("init_params"), parameters));
-    const Tensor distance = maximum(state.values["estim_sq_dist"], way);
+    const Tensor from_start = wide_norm(difference(state.kept.at("init_params"), parameters));
+    const Tensor distance = maximum(state.values["estim_sq_dist"], from_start);
     const Tensor total = distance * wide_norm(updates) + state.values["weighted_sq_norm_grads"];
     state.values["estim_sq_dist"] = distance;
     state.values["weighted_sq_norm_grads"] = total;
@@ -265,11 +267,12 @@ struct MomoBase : LearningRule {
     const Tensor decayed = n.at("learning_rate") * n.at("weight_decay");
     return decayed / (1. + decayed);
   }
-  static Tensors steps(const Tensors& ways, const Tensors& parameters, const Tensor& decay,
+  static Tensors steps(const Tensors& directions, const Tensors& parameters, const Tensor& decay,
                        const Tensor& rate) {
-    return map_tensors("optim", ways, parameters, [&](const Tensor& way, const Tensor& at) {
-      return -in(at, decay) * at - in(at, rate) * way;
-    });
+    return map_tensors("optim", directions, parameters,
+                       [&](const Tensor& direction, const Tensor& at) {
+                         return -in(at, decay) * at - in(at, rate) * direction;
+                       });
   }
   bool adapt_lower_bound;
 };
@@ -320,16 +323,16 @@ struct MomoAdamRule final : MomoBase {
     const Tensors mean = moment(n.at("b1"), state.kept.at("exp_avg"), updates);
     const Tensors squares = moment(n.at("b2"), state.kept.at("exp_avg_sq"), squares_of(updates));
     const Tensor bias = 1. - power(n.at("b2"), t);
-    const Tensors ways =
+    const Tensors directions =
         map_tensors(name, mean, squares, [&](const Tensor& each, const Tensor& square) {
           return each / (in(each, n.at("eps")) + sqrt(square / in(each, bias)));
         });
-    const Tensor found =
-        rate(n, state, wide_dot(mean, parameters), wide_dot(mean, ways), 1. - power(n.at("b1"), t));
+    const Tensor found = rate(n, state, wide_dot(mean, parameters), wide_dot(mean, directions),
+                              1. - power(n.at("b1"), t));
     state.kept["exp_avg"] = mean;
     state.kept["exp_avg_sq"] = squares;
     count(state);
-    return steps(ways, parameters, decay_of(n), found);
+    return steps(directions, parameters, decay_of(n), found);
   }
 };
 

@@ -19,13 +19,13 @@ void check(std::string_view function, std::string_view what, std::span<const Ten
 }
 
 void expect_real(std::string_view function, std::string_view what, std::span<const Tensor> tensors,
-                 std::string_view other_way) {
+                 std::string_view alternative) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!is_complex(tensors[i].dtype())) continue;
     throw TypeError("{}: {} {} is {}, expected real numbers", function, what, i,
                     tensors[i].type().text())
         .at(Location::of_caller())
-        .hint(fmt::format("{}; if the function is holomorphic, set holomorphic", other_way));
+        .hint(fmt::format("{}; if the function is holomorphic, set holomorphic", alternative));
   }
 }
 

@@ -96,10 +96,10 @@ constexpr OtherName kOtherNames[] = {
     {"absolute", "atol"},
 };
 
-struct Way {
-  std::string_view keyword, way;
+struct Replacement {
+  std::string_view keyword, replacement;
 };
-constexpr Way kWays[] = {
+constexpr Replacement kReplacements[] = {
     {"requires_grad", "plait.grad(f)(x) does not need it; x.requires_grad() begins a tape"},
     {"in_dims", "in_axes="},
     {"out_dims", "out_axes="},
@@ -162,9 +162,9 @@ std::string_view name_meant(std::string_view keyword, FunctionRef<bool(std::stri
   return {};
 }
 
-std::string_view way_without(std::string_view keyword) {
-  const auto* found = std::ranges::find(kWays, keyword, &Way::keyword);
-  return found == std::end(kWays) ? std::string_view() : found->way;
+std::string_view replacement_of(std::string_view keyword) {
+  const auto* found = std::ranges::find(kReplacements, keyword, &Replacement::keyword);
+  return found == std::end(kReplacements) ? std::string_view() : found->replacement;
 }
 
 const OtherMeaning* other_meaning(std::string_view function) {

@@ -13,12 +13,12 @@ std::string_view name_meant(std::string_view keyword, FunctionRef<bool(std::stri
 
 // Returns what to write instead of a keyword of other libraries that no parameter corresponds to;
 // "" for any other.
-std::string_view way_without(std::string_view keyword);
+std::string_view replacement_of(std::string_view keyword);
 
 // PyTorch's function of that name returns something else: a caller who writes dim= means PyTorch's.
 struct OtherMeaning {
   std::string_view function;
-  const char* way;               // the replacement for either meaning
+  const char* replacement;       // the replacement for either meaning
   std::string_view unless = {};  // a parameter that decides between them
 };
 const OtherMeaning* other_meaning(std::string_view function);

@@ -170,7 +170,7 @@ std::string shown_call(const Overload& overload) {
     if (place == parameters.size()) {
       nb::list names;
       for (const Parameter& each : parameters) names.append(each.key);
-      if (way_without(name).empty() && nearest_name(name, names).empty()) {
+      if (replacement_of(name).empty() && nearest_name(name, names).empty()) {
         throw refused(fmt::format("unknown argument '{}'", name));
       }
       throw no_argument(overload.name, name, names);
@@ -198,7 +198,7 @@ void expect_meaning(const Overload& overload, const CallOfPython& call, const Va
     if (!is_word_of_pytorch(name)) continue;
     throw TypeError("{}: '{}' is PyTorch's name, whose {} returns something else", overload.name,
                     name, overload.name)
-        .hint(other.way);
+        .hint(other.replacement);
   }
 }
 
@@ -430,9 +430,9 @@ nb::object public_module_of(const nb::module_& module) {
 
 TypeError no_argument(std::string_view function, const std::string& name, nb::handle names) {
   TypeError error("{}: unknown argument '{}'", function, name);
-  const std::string_view way = way_without(name);
-  if (!way.empty()) {
-    error.set_hint(std::string(way));
+  const std::string_view replacement = replacement_of(name);
+  if (!replacement.empty()) {
+    error.set_hint(std::string(replacement));
     return error;
   }
   const std::string near = nearest_name(name, names);

@@ -80,6 +80,21 @@ class Words(unittest.TestCase):
         self.assertEqual([name for _, name, _ in check_words.poor_names(pathlib.Path("a.cpp"), code)], ["bo" + "rn_size", "at" + "OnceNow"])
         self.assertEqual(list(check_words.poor_names(pathlib.Path("a.cpp"), "int reborn, what_is_not;\n")), [])
 
+    def test_names_of_the_library_have_further_phrases(self):
+        poor = lambda name: list(check_words.poor_names(pathlib.Path("a.cpp"), f"int {name};\n", check_words.NAMES_OF_THE_LIBRARY))  # noqa: E731
+        for name in ("w" + "ay", "Wa" + "ys", "wa" + "y_", "other_w" + "ays", "the" + "Way"):
+            self.assertEqual(len(poor(name)), 1, name)
+        for name in ("always", "gateway", "away_from", "// in this way"):
+            self.assertEqual(poor(name), [], name)
+
+    def test_phrases_of_scripts_are_found(self):
+        lines = "run ${#names}  # again, " + "an" + "ew\necho \"done " + "at" + " once\"\n"
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.sh", "Makefile", "CMakeLists.txt", "a.cmake"):
+                file = pathlib.Path(folder, name)
+                file.write_text(lines, encoding="utf-8")
+                self.assertEqual([line for line, *_ in sorted(check_words.findings(file))], [1, 2], name)
+
     def test_comments_behind_code_begin_with_a_noun(self):
         for word in ("of", "what", "whether"):
             self.assertEqual(list(check_words.poor_beginnings(f"int x;  // {word} it\n")), [(1, word)])

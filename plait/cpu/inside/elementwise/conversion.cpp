@@ -58,29 +58,29 @@ class Table {
 bool is_narrow(DType dtype) { return is_floating(dtype) && size_of(dtype) < size_of(DType::f32); }
 
 // One loop, or two loops with f32 in between.
-struct Way {
+struct ConversionLoops {
   DenseLoop first = nullptr, second = nullptr;
 };
 
-Way way_of(DType from, DType to) {
+ConversionLoops loops_between(DType from, DType to) {
   static Immortal<Table> table;
   if (const DenseLoop direct = table->direct(from, to)) return {direct};
   if (!is_narrow(from) && !is_narrow(to)) return {};
-  const Way way{table->sticky(from), table->direct(DType::f32, to)};
-  return way.first != nullptr && way.second != nullptr ? way : Way{};
+  const ConversionLoops loops{table->sticky(from), table->direct(DType::f32, to)};
+  return loops.first != nullptr && loops.second != nullptr ? loops : ConversionLoops{};
 }
 
-void run(const Way& way, const std::byte* in, int64_t in_size, std::byte* out, int64_t out_size,
-         int64_t count) {
-  if (way.second == nullptr) return way.first(out, &in, count);
+void run(const ConversionLoops& loops, const std::byte* in, int64_t in_size, std::byte* out,
+         int64_t out_size, int64_t count) {
+  if (loops.second == nullptr) return loops.first(out, &in, count);
   alignas(64) float wide[kBlock];
   auto* between = reinterpret_cast<std::byte*>(wide);
   for (int64_t i = 0; i < count; i += kBlock) {
     const int64_t some = std::min(kBlock, count - i);
     const std::byte* from = in + i * in_size;
-    way.first(between, &from, some);
+    loops.first(between, &from, some);
     const std::byte* then = between;
-    way.second(out + i * out_size, &then, some);
+    loops.second(out + i * out_size, &then, some);
   }
 }
 
@@ -88,8 +88,8 @@ void run(const Way& way, const std::byte* in, int64_t in_size, std::byte* out, i
 
 Array converted(const Array& array, DType dtype) {
   if (dtype == array.dtype()) return array;
-  const Way way = way_of(array.dtype(), dtype);
-  if (way.first == nullptr) return array.converted(dtype);
+  const ConversionLoops loops = loops_between(array.dtype(), dtype);
+  if (loops.first == nullptr) return array.converted(dtype);
   const Array source = array.contiguous();
   Array result = Array::empty(dtype, array.sizes());
   const int64_t in_size = array.element_size(), out_size = result.element_size();
@@ -97,15 +97,15 @@ Array converted(const Array& array, DType dtype) {
   std::byte* out = result.writable_data();
   parallel_for(
       array.element_count(), kWork / (in_size + out_size), [&](int64_t begin, int64_t end) {
-        run(way, in + begin * in_size, in_size, out + begin * out_size, out_size, end - begin);
+        run(loops, in + begin * in_size, in_size, out + begin * out_size, out_size, end - begin);
       });
   return result;
 }
 
 bool convert_row(const RowCall& row) {
-  const Way way = way_of(row.dtype, row.result);
-  if (way.first == nullptr || row.steps[0] != size_of(row.dtype)) return false;
-  run(way, row.operands[0], row.steps[0], row.out, row.out_step, row.count);
+  const ConversionLoops loops = loops_between(row.dtype, row.result);
+  if (loops.first == nullptr || row.steps[0] != size_of(row.dtype)) return false;
+  run(loops, row.operands[0], row.steps[0], row.out, row.out_step, row.count);
   return true;
 }
 

@@ -55,12 +55,12 @@ void run_integers(KernelCall& call, const void*) {
 // As the kernel has it.
 struct TruncatedRange {
   double low, high, rate;
-  int32_t way, is_mirrored;
+  int32_t proposal, is_mirrored;
 };
 
 // The same choices as on the CPU (ops/inside/random/random_rejection.cpp).
 TruncatedRange truncated_range(double low, double high) {
-  enum Way : int32_t { normal, uniform, exponential };
+  enum Proposal : int32_t { normal, uniform, exponential };
   constexpr double kRootOfTwoPi = 2.5066282746310002;
   const bool is_mirrored = high <= 0;
   TruncatedRange range{is_mirrored ? -high : low, is_mirrored ? -low : high, 0, normal,
@@ -68,9 +68,9 @@ TruncatedRange truncated_range(double low, double high) {
   range.rate = (range.low + std::hypot(range.low, 2.0)) / 2;
   const double width = range.high - range.low;
   if (range.low < 0) {
-    range.way = width > kRootOfTwoPi ? normal : uniform;
+    range.proposal = width > kRootOfTwoPi ? normal : uniform;
   } else {
-    range.way = width * range.rate > 1 ? exponential : uniform;
+    range.proposal = width * range.rate > 1 ? exponential : uniform;
   }
   return range;
 }

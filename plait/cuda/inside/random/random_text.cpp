@@ -120,17 +120,17 @@ random_integers(Keys keys, i64* out, i64 each, i64 blocks, i64 total, u64 count)
 
 // TruncatedNormal of ops/inside/random/random_rejection.cpp.
 constexpr std::string_view kTruncated = R"(
-struct Range { double low, high, rate; int way, is_mirrored; };
+struct Range { double low, high, rate; int proposal, is_mirrored; };
 
 __device__ double drawn(const Range& range, Key key, u64 element) {
   for (u64 attempt = 0;; ++attempt) {
     const shared::TwoUnits units(key, element, attempt);
     const double first = units.first, second = units.second;
     double x, least;  // taken with probability `least`
-    if (range.way == NORMAL) {
+    if (range.proposal == NORMAL) {
       x = sqrt(-2 * log(first)) * cos(6.283185307179586 * second);
       least = 1;
-    } else if (range.way == UNIFORM) {
+    } else if (range.proposal == UNIFORM) {
       const double nearest = range.low > 0 ? range.low : 0;
       x = range.low + (range.high - range.low) * first;
       least = exp((nearest - x) * (nearest + x) / 2);

@@ -11,22 +11,22 @@ namespace {
 
 using Compute = void (*)(const DeviceConvolution&);
 
-struct Ways {
+struct Methods {
   bool (*by_cudnn)(const DeviceConvolution&);  // false if it does not compute the result
   Compute directly, by_products;
 };
 
 // `result` is one of the three arrays.
 void run(KernelCall& call, const Array& x, const Array& w, const Array& out, Array& result,
-         const Ways& ways) {
+         const Methods& methods) {
   const ConvolutionGeometry geometry = geometry_of(call.attributes.as<ConvolutionAttributes>());
   // Batching of zero samples makes zero groups.
   if (geometry.groups == 0 && result.element_count() == 0) return;
   const DeviceConvolution c{device_of(call), convolution_shape(x, w, out, geometry), x, w, out};
   if (result.element_count() == 0) return;
   if (c.shape.work() == 0) return fill_with_zeros(c.device, result);
-  if (ways.by_cudnn(c)) return;
-  (is_direct(c.shape) ? ways.directly : ways.by_products)(c);
+  if (methods.by_cudnn(c)) return;
+  (is_direct(c.shape) ? methods.directly : methods.by_products)(c);
 }
 
 }  // namespace

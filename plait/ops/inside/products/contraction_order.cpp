@@ -23,22 +23,22 @@ double points_of(LabelSet labels, std::span<const double> sizes) {
 class Search {
  public:
   Search(std::span<const LabelSet> operands, LabelSet result, std::span<const double> sizes)
-      : count_(operands.size()), ways_(size_t{1} << count_) {
-    const size_t all = ways_.size() - 1;
+      : count_(operands.size()), contractions_(size_t{1} << count_) {
+    const size_t all = contractions_.size() - 1;
     for (size_t subset = 1; subset <= all; ++subset) {
-      Way& way = ways_[subset];
+      Contraction& contraction = contractions_[subset];
       LabelSet inside = 0, outside = result;
       for (size_t i = 0; i < count_; ++i) {
         ((subset >> i & 1) != 0 ? inside : outside) |= operands[i];
       }
-      way.labels = std::has_single_bit(subset) ? inside : inside & outside;
-      if (!std::has_single_bit(subset)) way.cost = std::numeric_limits<double>::infinity();
+      contraction.labels = std::has_single_bit(subset) ? inside : inside & outside;
+      if (!std::has_single_bit(subset)) contraction.cost = std::numeric_limits<double>::infinity();
       for (size_t part = (subset - 1) & subset; part > subset / 2; part = (part - 1) & subset) {
-        const Way &a = ways_[part], &b = ways_[subset ^ part];
+        const Contraction &a = contractions_[part], &b = contractions_[subset ^ part];
         const double cost = a.cost + b.cost + points_of(a.labels | b.labels, sizes);
-        if (cost < way.cost || way.part == 0) {
-          way.cost = cost;
-          way.part = part;
+        if (cost < contraction.cost || contraction.part == 0) {
+          contraction.cost = cost;
+          contraction.part = part;
         }
       }
     }
@@ -48,12 +48,12 @@ class Search {
     Steps steps;
     std::vector<size_t> list;  // the subset that each list entry represents
     for (size_t i = 0; i < count_; ++i) list.push_back(size_t{1} << i);
-    add(ways_.size() - 1, list, steps);
+    add(contractions_.size() - 1, list, steps);
     return steps;
   }
 
  private:
-  struct Way {
+  struct Contraction {
     LabelSet labels = 0;
     double cost = 0;
     size_t part = 0;
@@ -61,7 +61,7 @@ class Search {
 
   void add(size_t subset, std::vector<size_t>& list, Steps& steps) const {
     if (std::has_single_bit(subset)) return;
-    const size_t part = ways_[subset].part;
+    const size_t part = contractions_[subset].part;
     add(part, list, steps);
     add(subset ^ part, list, steps);
     const auto place = [&](size_t of) {
@@ -76,7 +76,7 @@ class Search {
   }
 
   size_t count_;
-  std::vector<Way> ways_;
+  std::vector<Contraction> contractions_;
 };
 
 Steps cheapest_first(std::vector<LabelSet> operands, LabelSet result,

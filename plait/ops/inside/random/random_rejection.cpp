@@ -21,9 +21,9 @@ class TruncatedNormal {
         high_(is_mirrored_ ? -low : high),
         rate_((low_ + std::hypot(low_, 2.0)) / 2) {
     if (low_ < 0) {
-      way_ = high_ - low_ > kRootOfTwoPi ? Way::normal : Way::uniform;
+      proposal_ = high_ - low_ > kRootOfTwoPi ? Proposal::normal : Proposal::uniform;
     } else {
-      way_ = (high_ - low_) * rate_ > 1 ? Way::exponential : Way::uniform;
+      proposal_ = (high_ - low_) * rate_ > 1 ? Proposal::exponential : Proposal::uniform;
     }
   }
 
@@ -36,36 +36,36 @@ class TruncatedNormal {
   }
 
  private:
-  enum class Way { normal, uniform, exponential };
+  enum class Proposal { normal, uniform, exponential };
   static constexpr double kRootOfTwoPi = 2.5066282746310002;
 
   double proposal(const TwoUnits& units) const {
-    switch (way_) {
-      case Way::normal:
+    switch (proposal_) {
+      case Proposal::normal:
         return std::sqrt(-2 * std::log(units.first)) *
                std::cos(2 * std::numbers::pi * units.second);
-      case Way::uniform: return low_ + (high_ - low_) * units.first;
-      case Way::exponential: break;
+      case Proposal::uniform: return low_ + (high_ - low_) * units.first;
+      case Proposal::exponential: break;
     }
     return low_ - std::log(units.first) / rate_;
   }
 
   // Accepts with the ratio of the normal density to that of the proposals.
   bool is_taken(double x, double unit) const {
-    switch (way_) {
-      case Way::normal: return true;
-      case Way::uniform: {
+    switch (proposal_) {
+      case Proposal::normal: return true;
+      case Proposal::uniform: {
         const double nearest = std::max(low_, 0.0);
         return unit <= std::exp((nearest - x) * (nearest + x) / 2);
       }
-      case Way::exponential: break;
+      case Proposal::exponential: break;
     }
     return unit <= std::exp(-(x - rate_) * (x - rate_) / 2);
   }
 
   bool is_mirrored_;
   double low_, high_, rate_;
-  Way way_ = Way::normal;
+  Proposal proposal_ = Proposal::normal;
 };
 
 }  // namespace

@@ -159,13 +159,13 @@ class UnigramTrainer {
     std::vector<Candidate> candidates;
     Pieces kept = {table.pieces[0]};
     for (uint32_t id = 1; id < table.pieces.size(); ++id) {
-      const auto ways = Lattice(table.pieces[id].text, table).two_best();
-      const bool is_divided = ways[0].size() > 1;
+      const auto segmentations = Lattice(table.pieces[id].text, table).two_best();
+      const bool is_divided = segmentations[0].size() > 1;
       if (usage.frequency[id] == 0 && is_divided) continue;
-      if (is_divided || ways.size() == 1) {  // there is nothing to divide it into
+      if (is_divided || segmentations.size() == 1) {  // there is nothing to divide it into
         kept.push_back(table.pieces[id]);
       } else if (usage.words[id] > 0) {
-        candidates.push_back({id, loss_of(id, ways[1], usage, sum)});
+        candidates.push_back({id, loss_of(id, segmentations[1], usage, sum)});
       }
     }
     const auto shrunk =

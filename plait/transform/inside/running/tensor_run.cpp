@@ -90,8 +90,8 @@ bool TensorRun::draws_any_keys() {
 }
 
 bool TensorRun::may_stand(const OnTensors& here) {
-  const bool has_own_way = options_.in_place_of || options_.on_value || options_.draw_key;
-  const bool may_be = here.instruction.size_results().empty() && !has_own_way &&
+  const bool has_callbacks = options_.in_place_of || options_.on_value || options_.draw_key;
+  const bool may_be = here.instruction.size_results().empty() && !has_callbacks &&
                       !is_followed(here.operands) && !has_open_axes() &&
                       AutocastScope::current() == nullptr && !control::Again::is_open() &&
                       !draws_any_keys() && !calls_open_functions();

@@ -405,9 +405,9 @@ Tensor.backward, Tensor.requires_grad, Tensor.requires_grad_ = backward, require
 
 def _assign(tensor, name, value):
     if name == "requires_grad":
-        way = ("x.requires_grad_() marks a tensor; the weights of a Module need no mark" if value else
-               "model = plait.nn.freeze(model, 'encoder.*') does not train these weights; x.detach() is the same tensor without derivatives")
-        raise errors.AttributeError.with_hint("requires_grad is a method of tensors, which cannot be assigned to", way)
+        hint = ("x.requires_grad_() marks a tensor; the weights of a Module need no mark" if value else
+                "model = plait.nn.freeze(model, 'encoder.*') does not train these weights; x.detach() is the same tensor without derivatives")
+        raise errors.AttributeError.with_hint("requires_grad is a method of tensors, which cannot be assigned to", hint)
     try:
         object.__setattr__(tensor, name, value)
     except AttributeError:

@@ -37,8 +37,8 @@ _LACKING = {"F4", "F6_E2M3", "F6_E3M2", *_WITH_VALUES}
 def _readers(file, raw, values):
     """The functions that read tensors otherwise, by name of the tensor."""
     names, readers = file.names(), {}
-    ways = [("raw", raw, _LACKING, _core._Safetensors.bytes), ("values", values, _WITH_VALUES, _core._Safetensors.values)]
-    for argument, given, kinds, read in sorted(ways, key=lambda way: not isinstance(way[1], bool)):  # names count more than True
+    choices = [("raw", raw, _LACKING, _core._Safetensors.bytes), ("values", values, _WITH_VALUES, _core._Safetensors.values)]
+    for argument, given, kinds, read in sorted(choices, key=lambda choice: not isinstance(choice[1], bool)):  # names count more than True
         if isinstance(given, bool):
             found = [name for name in names if given and file.info(name)[0] in kinds]
         else:
@@ -51,9 +51,9 @@ def _tensor_in(file, name):
     try:
         return file.tensor(name)
     except errors.TypeError as error:  # a dtype that the library lacks
-        way = "values" if file.info(name)[0] in _WITH_VALUES else "raw"
-        reads = "as f32" if way == "values" else "the bytes"
-        raise errors.TypeError.with_hint(error.message, f"load_safetensors(path, {way}=True) reads {reads}, skip={name!r} leaves it out") from None
+        option = "values" if file.info(name)[0] in _WITH_VALUES else "raw"
+        reads = "as f32" if option == "values" else "the bytes"
+        raise errors.TypeError.with_hint(error.message, f"load_safetensors(path, {option}=True) reads {reads}, skip={name!r} leaves it out") from None
 
 
 def save_safetensors(path, tensors, metadata=None, *, max_shard_size=None):

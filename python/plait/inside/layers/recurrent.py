@@ -112,8 +112,8 @@ def _states(module, hx, shapes, dtype, device):
     name, is_pair = type(module).__name__, isinstance(hx, tuple) or (isinstance(hx, list) and len(shapes) > 1)
     if is_pair != (len(shapes) > 1) or (is_pair and len(hx) != len(shapes)):
         what = f"a {type(hx).__name__} of {len(hx)}" if is_pair else _shown(asarray(hx))
-        wanted, way = ("a tuple (h, c)", "(h, c)") if len(shapes) > 1 else ("one tensor, h", "h")
-        raise errors.ValueError.with_hint(f"nn.{name}: the initial state is {what}, expected {wanted}", f"{name}(…)(x, {way})")
+        wanted, argument = ("a tuple (h, c)", "(h, c)") if len(shapes) > 1 else ("one tensor, h", "h")
+        raise errors.ValueError.with_hint(f"nn.{name}: the initial state is {what}, expected {wanted}", f"{name}(…)(x, {argument})")
     given = hx if is_pair else (hx,)
     states = tuple(map(asarray, given))
     for state, shape, letter in zip(states, shapes, "hc"):

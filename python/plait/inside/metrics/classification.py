@@ -78,9 +78,9 @@ class Classification(Metric):
 def expect_class_dtype(name, predictions, targets):
     """TypeError if the targets are not integers or booleans."""
     if targets.dtype.kind not in ("integer", "boolean"):
-        way = "plait.argmax(targets, axis) of one-hot targets" if targets.ndim == predictions.ndim else "targets.astype(plait.i64)"
+        hint = "plait.argmax(targets, axis) of one-hot targets" if targets.ndim == predictions.ndim else "targets.astype(plait.i64)"
         raise errors.TypeError.with_hint(f"metrics.{name}: the targets are {targets.dtype.name}{list(targets.shape)}, expected classes, which are "
-                                         "integers", way)
+                                         "integers", hint)
 
 
 def _expect_range(name, what, classes, counts, number):

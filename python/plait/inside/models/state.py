@@ -119,13 +119,13 @@ def _mismatch(wanted, given, absent, further, shapes):
     lines += [f"{name} is {list(wanted[name].shape)} in the model, {list(given[name].shape)} in the state" for name in shapes[:_MOST]]
     if len(shapes) > _MOST:
         lines.append(f"{len(shapes) - _MOST} more have another shape")
-    ways = ["rename={\"theirs.*\": \"ours.*\"} maps names; missing=[…] and superfluous=[…] name what may differ"] if absent or further else []
+    hints = ["rename={\"theirs.*\": \"ours.*\"} maps names; missing=[…] and superfluous=[…] name what may differ"] if absent or further else []
     if shapes:
         part = shapes[0].rpartition(".")[0]
         pattern = f"{part}.*" if part else shapes[0]
-        ways.append(f'rename={{"{pattern}": None}}, missing="{pattern}" keeps the tensors of the model there')
+        hints.append(f'rename={{"{pattern}": None}}, missing="{pattern}" keeps the tensors of the model there')
     return errors.ValueError.with_hint("nn.load_state: the state does not fit the model, and nothing is loaded:\n    " + "\n    ".join(lines),
-                                       "; ".join(ways))
+                                       "; ".join(hints))
 
 
 # ---- Frozen weights.

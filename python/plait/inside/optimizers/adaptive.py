@@ -87,11 +87,11 @@ class RMSprop(GroupedOptimizer):
             mean = others.pop(0)
             made.append(mean + n.new * (gradient - mean))
             variance = square - _core.square(made[0])
-        way = gradient / (_core.sqrt(variance) + n.eps)
+        update = gradient / (_core.sqrt(variance) + n.eps)
         if n.momentum is not None:
-            way = n.momentum * others.pop() + way
-            made.append(way)
-        return [value - n.lr * way, square, *made]
+            update = n.momentum * others.pop() + update
+            made.append(update)
+        return [value - n.lr * update, square, *made]
 
 
 class Adafactor(GroupedOptimizer):
@@ -141,8 +141,8 @@ class Adafactor(GroupedOptimizer):
         if len(states) == 2:
             rows, columns = states
             variance = rows * columns / _core.maximum(_core.mean(rows, axis=-2, keepdims=True), n.least)
-        way = gradient * _core.rsqrt(_core.maximum(variance, n.least * n.least))
-        return [value - step_size / _core.maximum(_root_mean_square(way) / n.d, 1.0) * way, *states]
+        update = gradient * _core.rsqrt(_core.maximum(variance, n.least * n.least))
+        return [value - step_size / _core.maximum(_root_mean_square(update) / n.d, 1.0) * update, *states]
 
 
 def _root_mean_square(x):

@@ -101,10 +101,10 @@ class Rprop(GroupedOptimizer):
         return narrowed(_core.stack([size, size], -1) if value.dtype.kind == "complex" else size, value.dtype)
 
     def _formula(self, n, value, gradient, prev, step_size):
-        way = gradient * prev
-        factor = _core.where(way > 0, n.etas[1], _core.where(way < 0, n.etas[0], _core.ones_like(way)))
+        product = gradient * prev
+        factor = _core.where(product > 0, n.etas[1], _core.where(product < 0, n.etas[0], _core.ones_like(product)))
         step_size = _core.clip(step_size * factor, *n.step_sizes)
-        gradient = _core.where(way < 0, _core.zeros_like(gradient), gradient)
+        gradient = _core.where(product < 0, _core.zeros_like(gradient), gradient)
         return [value - _core.sign(gradient) * step_size, gradient, step_size]
 
 
@@ -126,5 +126,5 @@ class Lion(GroupedOptimizer):
         n.left = 1 - n.lr * n.weight_decay
 
     def _formula(self, n, value, gradient, mean):
-        way = _core.sign(mean + n.first * (gradient - mean))
-        return [value * n.left - n.lr * way, mean + n.second * (gradient - mean)]
+        update = _core.sign(mean + n.first * (gradient - mean))
+        return [value * n.left - n.lr * update, mean + n.second * (gradient - mean)]

@@ -5,9 +5,9 @@ from plait.inside.optimizers.adam import WithMoments
 from plait.inside.optimizers.grouped import GroupedOptimizer, decayed
 
 
-def _ratio(value, way, coefficient=1.0, eps=0.0):
-    """coefficient |value| / (|way| + eps), and 1 where a norm is 0."""
-    ours, others = (_core.sqrt(_core.sum(_core.square(each))) for each in (value, way))
+def _ratio(value, update, coefficient=1.0, eps=0.0):
+    """coefficient |value| / (|update| + eps), and 1 where a norm is 0."""
+    ours, others = (_core.sqrt(_core.sum(_core.square(each))) for each in (value, update))
     is_zero = _core.logical_or(ours == 0, others == 0)
     return _core.where(is_zero, _core.ones_like(ours), coefficient * ours / _core.where(is_zero, _core.ones_like(ours), others + eps))
 
@@ -25,8 +25,8 @@ class LAMB(WithMoments):
 
     def _formula(self, n, value, gradient, mean, square):
         mean, square = self._moments(n, gradient, mean, square)
-        way = decayed(n, value, mean / n.first_bias / (_core.sqrt(square / n.second_bias) + n.eps))
-        return [value - n.lr * _ratio(value, way) * way, mean, square]
+        update = decayed(n, value, mean / n.first_bias / (_core.sqrt(square / n.second_bias) + n.eps))
+        return [value - n.lr * _ratio(value, update) * update, mean, square]
 
 
 class LARS(GroupedOptimizer):
@@ -46,7 +46,7 @@ class LARS(GroupedOptimizer):
                     nesterov=nesterov, maximize=maximize)
 
     def _formula(self, n, value, gradient, buffer):
-        way = decayed(n, value, gradient)
-        way = n.lr * _ratio(value, way, n.trust_coefficient, n.eps) * way
-        buffer = n.momentum * buffer + way
-        return [value - (way + n.momentum * buffer if n.nesterov else buffer), buffer]
+        update = decayed(n, value, gradient)
+        update = n.lr * _ratio(value, update, n.trust_coefficient, n.eps) * update
+        buffer = n.momentum * buffer + update
+        return [value - (update + n.momentum * buffer if n.nesterov else buffer), buffer]

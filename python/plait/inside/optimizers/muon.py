@@ -49,9 +49,9 @@ class Muon(GroupedOptimizer):
 
     def _formula(self, n, value, gradient, buffer):
         buffer = buffer + n.new * (gradient - buffer)
-        way = gradient + n.momentum * (buffer - gradient) if n.nesterov else buffer
-        way = _core.astype(_orthogonalised(way, n), value.dtype)
-        return [value * n.left - n.lr * _RATES[n.adjust_lr_fn or "original"](*value.shape) * way, buffer]
+        update = gradient + n.momentum * (buffer - gradient) if n.nesterov else buffer
+        update = _core.astype(_orthogonalised(update, n), value.dtype)
+        return [value * n.left - n.lr * _RATES[n.adjust_lr_fn or "original"](*value.shape) * update, buffer]
 
 
 def _orthogonalised(matrix, n):

@@ -42,9 +42,9 @@ def _no_number(message, what, value):
     """The error for a value that is neither a number nor a schedule."""
     if hasattr(value, "lr") and hasattr(value, "update"):
         name = what.split(":")[0]
-        way = "plateau = ReduceLROnPlateau(0.1); optimizer.lr = plateau.lr" if name == "ReduceLROnPlateau" else (
+        example = "plateau = ReduceLROnPlateau(0.1); optimizer.lr = plateau.lr" if name == "ReduceLROnPlateau" else (
             f"schedule = {name}(0.1, …); optimizer.lr = schedule")
-        return errors.ValueError.with_hint(message, f"the first argument is the rate: {way}")
+        return errors.ValueError.with_hint(message, f"the first argument is the rate: {example}")
     if hasattr(value, "lr") and hasattr(value, "step"):
         return errors.ValueError.with_hint(message, "lr is a number: plateau = plateau.step(loss); optimizer.lr = plateau.lr")
     return errors.ValueError(message)

@@ -111,9 +111,9 @@ def projection_vector(x, a):
     {'w': [3. 0.] : f32[2]}
     """
     weights = FlatWeights("optim.projection_vector", x)
-    way = weights.of_tree("a", a)
-    factor = _dot(weights.leaves, way) / _dot(way, way)
-    return weights.tree([each * _core.astype(factor, each.dtype) for each in way])
+    directions = weights.of_tree("a", a)
+    factor = _dot(weights.leaves, directions) / _dot(directions, directions)
+    return weights.tree([each * _core.astype(factor, each.dtype) for each in directions])
 
 
 def projection_hyperplane(x, a, b):
@@ -150,6 +150,6 @@ def _dot(xs, ys):
 
 def _moved_along(name, x, a, b, bounded):
     weights, b = FlatWeights(f"optim.{name}", x), _number(name, "b", b)
-    way = weights.of_tree("a", a)
-    step = bounded((b - _dot(weights.leaves, way)) / _dot(way, way))
-    return weights.tree([each + _core.astype(step, each.dtype) * direction for each, direction in zip(weights.leaves, way)])
+    directions = weights.of_tree("a", a)
+    step = bounded((b - _dot(weights.leaves, directions)) / _dot(directions, directions))
+    return weights.tree([each + _core.astype(step, each.dtype) * direction for each, direction in zip(weights.leaves, directions)])

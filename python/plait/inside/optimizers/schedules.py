@@ -323,6 +323,6 @@ def warmup_cosine(steps, peak, total, warmup=0, least=0.0):
     if not 0 <= warmup < total:
         raise errors.ValueError(f"warmup_cosine: {total} steps of which {warmup} are warmup; expected more steps than warmup")
     done = _core.astype(asarray(steps), _core.f64)
-    way = _core.clip((done - warmup) / (total - warmup), 0.0, 1.0)
-    fall = least + (peak - least) * 0.5 * (1 + _core.cos(way * math.pi))
+    progress = _core.clip((done - warmup) / (total - warmup), 0.0, 1.0)
+    fall = least + (peak - least) * 0.5 * (1 + _core.cos(progress * math.pi))
     return _core.where(done < warmup, peak * (done + 1) / (warmup + 1), fall)

@@ -93,7 +93,7 @@ _REAL = {"jacfwd": ("argument", "use jacrev, if the results are real"), "jacrev"
 
 def _expect_fields(name, holomorphic, followed):
     """TypeError unless all arguments and results are complex with holomorphic, and else those real that must be."""
-    real, other_way = _REAL[name]
+    real, alternative = _REAL[name]
     sides = {"argument": (followed.spread(followed.leaves), followed.structure), "result": (followed.results, followed.result_structure)}
     for what, (leaves, structure) in sides.items():
         for leaf, path in zip(leaves, structure.paths):
@@ -102,7 +102,7 @@ def _expect_fields(name, holomorphic, followed):
             given = f"{name}: {what}{path and ' '}{path} is {leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
             if holomorphic:
                 raise errors.TypeError(f"{given}; with holomorphic, expected complex numbers")
-            raise errors.TypeError.with_hint(f"{given}, expected real numbers", f"{other_way}; if the function is holomorphic, holomorphic=True")
+            raise errors.TypeError.with_hint(f"{given}, expected real numbers", f"{alternative}; if the function is holomorphic, holomorphic=True")
 
 
 def _jacobian(name, function, argnums, has_aux, holomorphic, all_by_result):

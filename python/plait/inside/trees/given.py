@@ -64,14 +64,14 @@ class _Keepers:
             return self.expect_none(place, form, only_weights=True)
         name = getattr(function, "__name__", type(function).__name__)
         if hasattr(function, "__self__") and isinstance(kept["self"], Module):
-            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ instead of storing it"
+            what, hint = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ instead of storing it"
             names = [each.removeprefix("self.") for each in names]
         else:
             what = f"is the function {name}"
-            way = ("write a method instead, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is "
-                   "not trained")
+            hint = ("write a method instead, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is "
+                    "not trained")
         raise errors.TypeError.with_hint(f"{place} {what}: the weights that it holds ({_listed(names)}) would count as constants, and not be "
-                                         "trained", way)
+                                         "trained", hint)
 
     @staticmethod
     def _in_modules(kept):
@@ -144,7 +144,7 @@ def _expect_no_leaks(what, path, value, seen, holder=None):
     children = _core._children(value)
     if children is None:
         children = _held_by(value)
-        holder = holder or (path, type(value).__name__, _way_out(value))
+        holder = holder or (path, type(value).__name__, _hint_for(value))
     for name, child in children:
         _expect_no_leaks(what, f"{path}.{name}", child, seen, holder)
 
@@ -166,7 +166,7 @@ def _held_by(value):
     return enumerate(found) if isinstance(found, list) else found.items()
 
 
-def _way_out(value):
+def _hint_for(value):
     name = type(value).__name__
     if isinstance(value, (set, frozenset)):
         return "return a list or a tuple"
@@ -306,7 +306,7 @@ class Change:
         place, kind = self.place, type(self.node).__name__
         if self.name is not None and isinstance(self.node, Module):
             return errors.ValueError(f"{what}: the function changes {place}, a {kind}, whose {self.name} it assigns to: this would be lost, since "
-                                     f"the function receives a copy\n  hint: return the model, too: {_ways_to_return(what)}")
+                                     f"the function receives a copy\n  hint: return the model, too: {_how_to_return(what)}")
         return errors.ValueError(f"{what}: the function changes {place}, a {kind}, which would be lost: the function "
                                  "receives a copy\n  hint: return what it changes")
 
@@ -320,10 +320,10 @@ class ChangeInCopy(Change):
 
     def error(self, what):
         return errors.ValueError(f"{what}: the function changes a copy of {self.place}, a {type(self.node).__name__}, whose {self.name} it assigns "
-                                 f"to: this would be lost\n  hint: {_ways_to_return(what)}, where model is the copy; copy.eval() changes nothing")
+                                 f"to: this would be lost\n  hint: {_how_to_return(what)}, where model is the copy; copy.eval() changes nothing")
 
 
-def _ways_to_return(what):
+def _how_to_return(what):
     if what in ("grad", "vjp", "jvp", "linearize"):
         return "return loss, model with has_aux=True"
     if what in ("scan", "while_loop", "for_loop"):
