@@ -170,7 +170,7 @@ TEST_F(CudaDevices, ThreadsUseADeviceConcurrently) {
 
 TEST_F(CudaDevices, AMissingDeviceIsNamed) {
   expect_contains(message_of<DeviceError>([] { (void)numbers({2}).on(Device("cuda:7")); }),
-                  {"there is no device 'cuda:7': the machine has 2 of this kind"});
+                  {"unknown device 'cuda:7': the machine has 2 of this kind"});
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void write_output(const std::vector<std::byte>& bytes) {
 
 DType dtype_named(std::string_view name) {
   const auto dtype = parse_dtype_or_alias(name);
-  if (!dtype) throw ValueError("there is no dtype {}", name);
+  if (!dtype) throw ValueError("unknown dtype {}", name);
   return *dtype;
 }
 

@@ -57,7 +57,7 @@ void train(const Model& model, const std::string& optimizer, int steps, const Te
         optim::Adam(model, {.lr = 3e-3, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.01}));
   }
   if (optimizer == "adamw") return with(optim::AdamW(model, {.lr = 3e-3, .weight_decay = 0.1}));
-  throw ValueError("there is no optimizer {}", optimizer);
+  throw ValueError("unknown optimizer {}", optimizer);
 }
 
 template <class Model>

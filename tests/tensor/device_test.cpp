@@ -99,7 +99,7 @@ TEST_F(OnDevices, OutOfMemoryNamesTheTagsThatHoldMost) {
 
 TEST_F(OnDevices, AMissingDeviceIsNamed) {
   expect_contains(message_of<DeviceError>([] { (void)numbers().on(Device("cuda:5")); }),
-                  {"there is no device 'cuda:5': the machine has 2 of this kind"});
+                  {"unknown device 'cuda:5': the machine has 2 of this kind"});
 }
 
 TEST_F(OnDevices, OperationsComputeWhereTheirOperandsAre) {

@@ -201,7 +201,7 @@ TEST(VocabularyParts, ListsThatDoNotFitAreRefused) {
   parts = llama_parts();
   parts.bos = 9;
   expect_contains(message_of<ParseError>([&] { Tokenizer::from_parts(parts); }),
-                  {"there is no token 9, only 9 tokens"});
+                  {"unknown token 9, expected 0 to 8"});
   parts = llama_parts();
   parts.tokens[3] = "\xff";
   expect_contains(message_of<ParseError>([&] { Tokenizer::from_parts(parts); }),

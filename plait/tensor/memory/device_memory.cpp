@@ -36,11 +36,10 @@ const DeviceKind& functions_of_cuda() {
 
 [[noreturn]] void refuse(Device device, int count) {
   if (count == 0) {
-    throw DeviceError("there is no device '{}' on this machine", text_of(device))
+    throw DeviceError("unknown device '{}': the machine has none of this kind", text_of(device))
         .hint("the CPU is 'cpu'");
   }
-  throw DeviceError("there is no device '{}': the machine has {} of this kind", text_of(device),
-                    count);
+  throw DeviceError("unknown device '{}': the machine has {} of this kind", text_of(device), count);
 }
 
 void register_kernels_of(Devices& devices, const DeviceKind& functions) {

@@ -167,7 +167,7 @@ void finish_before_stream(Device device, nb::handle stream) {
     if (stream.is_none()) return;
     throw ValueError("__dlpack__: host memory has no stream, but {} is given", number);
   }
-  if (number == 0 || number < -1) throw ValueError("__dlpack__: there is no stream {}", number);
+  if (number == 0 || number < -1) throw ValueError("__dlpack__: unknown stream {}", number);
   if (number == -1) return;
   device_memory(device).finish_before(number == 1 ? 0 : static_cast<uintptr_t>(number));
 }

@@ -162,7 +162,7 @@ class Restoring(InAFolder):
         for step in 1, 2:
             self.saved({"x": pl.tensor(step)}, step)
         self.assertEqual([self.checkpoints.restore({"x": pl.tensor(0)}, step)["x"].item() for step in (1, 2, None, pl.tensor(1))], [1, 2, 2, 1])
-        with self.assertRaisesRegex(pl.KeyError, "there is no checkpoint of step 3 in .*the steps are 1, 2"):
+        with self.assertRaisesRegex(pl.KeyError, "unknown checkpoint of step 3 in .*the steps are 1, 2"):
             self.checkpoints.restore({"x": pl.tensor(0)}, 3)
 
 

@@ -16,10 +16,10 @@ void expect_device(int index, int count) {
   if (index < count) return;
   const std::string name = text_of(Device(Device::Kind::cuda, static_cast<uint8_t>(index)));
   if (count == 0) {
-    throw DeviceError("there is no device '{}': the driver sees no GPU", name)
+    throw DeviceError("unknown device '{}': the driver sees no GPU", name)
         .hint("use the device cpu; nvidia-smi, and CUDA_VISIBLE_DEVICES, say what is visible");
   }
-  throw DeviceError("there is no device '{}': the machine has {} of this kind", name, count)
+  throw DeviceError("unknown device '{}': the machine has {} of this kind", name, count)
       .hint(fmt::format("the last one is cuda:{}; device_count() counts them", count - 1));
 }
 

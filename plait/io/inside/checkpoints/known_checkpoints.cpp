@@ -48,7 +48,7 @@ std::string KnownCheckpoints::path_of(int64_t step) const {
   std::vector<int64_t> steps;
   for (const auto& [each, path] : paths) steps.push_back(each);
   throw KeyError(
-      "there is no checkpoint of step {} in {}; {}", step, folder_,
+      "unknown checkpoint of step {} in {}; {}", step, folder_,
       steps.empty() ? "there are none" : fmt::format("the steps are {}", fmt::join(steps, ", ")))
       .at(Location::of_caller());
 }

@@ -33,7 +33,7 @@ void check_parts(const VocabularyParts& parts) {
     throw ParseError("there are {} scores for {} tokens", parts.scores.size(), count);
   }
   for (const auto& id : {parts.unknown, parts.bos, parts.eos, parts.separator, parts.cls}) {
-    if (id && *id >= count) throw ParseError("there is no token {}, only {} tokens", *id, count);
+    if (id && *id >= count) throw ParseError("unknown token {}, expected 0 to {}", *id, count - 1);
   }
   for (size_t id = 0; id < count; ++id) {
     if (!is_valid_utf8(parts.tokens[id])) {
