@@ -1,6 +1,7 @@
 // Results of kernels, for sums and rounding in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
+#include "plait/core/inside/system/denormal_mode.h"
 #include "plait/core/system/denormals.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/create.h"

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "plait/core/inside/system/denormal_mode.h"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif

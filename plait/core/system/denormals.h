@@ -21,8 +21,6 @@ class FlushDenormals {
   bool outer_;
 };
 
-// On this thread.
-bool flushes_denormals();
-bool can_flush_denormals();
+bool flushes_denormals();  // on this thread
 
 }  // namespace plait

@@ -19,6 +19,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/cpu_count.h"
+#include "plait/core/inside/system/denormal_mode.h"
 #include "plait/core/system/denormals.h"
 
 #include "tests/core/system/thread_ranges.h"

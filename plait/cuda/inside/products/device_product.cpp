@@ -6,8 +6,6 @@
 
 namespace plait::cuda {
 
-bool has_device_product(DType dtype) { return tiles_have(dtype); }
-
 void multiply(CudaDevice& device, const Array& a, const Array& b, Array& out) {
   if (out.element_count() == 0) return;
   if (a.sizes()[a.rank() - 1] == 0) return fill_with_zeros(device, out);

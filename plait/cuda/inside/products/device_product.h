@@ -6,11 +6,8 @@
 
 namespace plait::cuda {
 
-// True for all numbers.
-bool has_device_product(DType dtype);
-
 // out[b…, i, j] = Σ_k a[b…, i, k] · b[b…, k, j] for any layouts; batch dimensions are broadcast.
-// All three are on the device, and of one dtype that has a product; for f16 and bf16 the result may
+// All three are on the device, and of one dtype of numbers; for f16 and bf16 the result may
 // also be f32, the sums as they are. With k = 0 the sums are 0.
 // `out` does not overlap the others. Integers wrap; narrow floats are accumulated in f32 and
 // rounded once. Equal calls give equal bits.

@@ -36,10 +36,6 @@ int64_t tiles(int64_t size, int each) { return (size + kSide * each - 1) / (kSid
 
 }  // namespace
 
-bool tiles_have(DType dtype) {
-  return is_integer(dtype) || is_floating(dtype) || is_complex(dtype);
-}
-
 std::string tiled_product_text(DType dtype, DType result, int each) {
   return fmt::format(
       "typedef {} ProductElement;\ntypedef {} ProductResult;\ntypedef {} ProductSum;\n"

@@ -9,9 +9,6 @@
 
 namespace plait::cuda {
 
-// True for all numbers.
-bool tiles_have(DType dtype);
-
 // As multiply in device_product.h, with k > 0. No layout is copied.
 void multiply_by_tiles(CudaDevice& device, const Array& a, const Array& b, Array& out);
 
