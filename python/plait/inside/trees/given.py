@@ -2,6 +2,7 @@
 changed."""
 
 import functools
+import sys
 import types
 
 from plait import _core, errors
@@ -238,12 +239,12 @@ class Handed:
 
     def note(self, module, name):
         """Called before a buffer is assigned to: True if it is one of the tree, whose changes are found in the end, or of a copy, which
-        has the same tensor."""
+        has the same tensor. Those of a copy count if it is called: a function that makes another model of one assigns, too."""
         if self._path_of is None:
             self._path_of = {id(leaf): path for path, leaf in zip(self._structure.paths, self._leaves)}
             self._own = set(map(id, modules_in(self.tree)))
         path = self._path_of.get(id(vars(module).get(name)))
-        if path is not None and id(module) not in self._own:
+        if path is not None and id(module) not in self._own and _is_called(module):
             self._in_copies.append(ChangeInCopy(tuple(path.split(".")[:-1]), module, name))
         return path is not None or id(module) in self._own
 
@@ -261,6 +262,17 @@ class Handed:
             if not any(change.is_in(node) for node in nodes):
                 change.place = self._place(change.path)
                 yield change
+
+
+def _is_called(module):
+    """True if a __call__ of the Module is running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__call__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is module:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Copies:
