@@ -212,6 +212,96 @@ class Groups(unittest.TestCase):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 pl.optim.SGD(model, groups=groups)
 
+    def test_numbers_of_numpy(self):
+        """They are converted as the optimizer's own are, when it is made and when they are assigned, and need no new record."""
+        for cls, name, values in (
+                (pl.optim.SGD, "lr", (0.25, np.float32(0.25), np.float64(0.5), np.int64(1), np.array(0.125), 1, pl.tensor(0.25))),
+                (pl.optim.Adam, "betas", ((0.5, 0.75), (np.float32(0.5), np.float64(0.25)), [np.array(0.5), 0.25], (pl.tensor(0.5), 0.5))),
+                (pl.optim.Adafactor, "eps", ((None, 0.5), (None, np.float32(0.25))))):
+            run, changed = pl.jit(step), cls(begun(), groups=[{"params": "w", name: values[0]}])
+            for value in values:
+                with self.subTest(cls.__name__, value=value):
+                    own, made = cls(begun(), **{name: value}), cls(begun(), groups=[{"params": "w", name: value}])
+                    changed.groups[0].__setattr__(name, value)
+                    for each in made, changed:
+                        self.assertEqual(*(str(getattr(holder, name)) for holder in (each.groups[0], own)))
+                    found, expected = (run(begun(), each)[0] for each in (changed, made))
+                    self.assertEqual(bits(found), bits(expected))
+            self.assertEqual(pl.stats(run).traces, 1)
+        for zero in 0, np.float32(0), np.array(0.0):
+            optimizer = pl.optim.SGD(begun(), momentum=zero, groups=[{"params": "w", "momentum": zero}])
+            self.assertEqual(optimizer.state, {})
+            optimizer.momentum = optimizer.groups[0].momentum = np.float32(0)
+
+    def test_assigned_numbers_are_checked(self):
+        def group(cls, **numbers):
+            return cls(begun(), groups=[{"params": "w", "lr": 0.1, **numbers}]).groups[0]
+
+        for cls, name, value, text in (
+                (pl.optim.SGD, "lr", "fast", "SGD: the group's lr is 'fast', expected a number: 0 or more, or a schedule"),
+                (pl.optim.SGD, "lr", None, "SGD: the group's lr is None, expected a number"),
+                (pl.optim.SGD, "lr", np.float32(-1), r"SGD: the group's lr is np.float32\(-1.0\), expected a number: 0 or more"),
+                (pl.optim.SGD, "lr", np.ones(2), "SGD: the group's lr is .*, expected a number"),
+                (pl.optim.SGD, "lr", True, "SGD: the group's lr is True"),
+                (pl.optim.SGD, "momentum", 1.5, "SGD: the group's momentum is 1.5, expected a number: from 0 to 1"),
+                (pl.optim.LARS, "nesterov", "no", "LARS: the group's nesterov is 'no', expected True or False"),
+                (pl.optim.SGD, "params", 3, "SGD: the group's params: the pattern is 3"),
+                (pl.optim.RMSprop, "alpha", 1.5, "RMSprop: the group's alpha is 1.5, expected a number: from 0 to below 1"),
+                (pl.optim.Adam, "betas", 0.9, "Adam: the group's betas is 0.9, expected two numbers"),
+                (pl.optim.Adam, "betas", (0.9, "x"), r"Adam: the group's betas\[1\] is 'x'"),
+                (pl.optim.Adam, "amsgrad", 3, "Adam: the group's amsgrad is 3, expected True or False"),
+                (pl.optim.Adafactor, "d", 0.5, "Adafactor: the group's d is 0.5, expected a number: 1 or more"),
+                (pl.optim.Rprop, "etas", (1.2, 0.5), r"Rprop: the group's etas is \(1.2, 0.5\), expected a number from 0 to 1, and one above 1"),
+                (pl.optim.Rprop, "step_sizes", (1.0, 0.1), r"Rprop: the group's step_sizes is \(1.0, 0.1\), expected the least one"),
+                (pl.optim.Muon, "ns_steps", 2.5, "Muon: the group's ns_steps is 2.5, expected an integer")):
+            with self.subTest(cls.__name__, name=name, value=value):
+                made = {"momentum": 0.5} if name == "momentum" else {}
+                with self.assertRaisesRegex(pl.Error, text + r".*[\s\S]*optimizers_test.py:\d+"):
+                    setattr(group(cls, **made), name, value)
+                if name != "params":
+                    with self.assertRaisesRegex(pl.Error, text.replace("the group's", r"groups\[0\]:")):
+                        group(cls, **{name: value})
+                    with self.assertRaisesRegex(pl.Error, text.replace("the group's ", "")):
+                        cls(begun(), **{name: value})
+                    with self.assertRaisesRegex(pl.Error, text.replace("the group's ", "")):
+                        setattr(cls(begun(), **made), name, value)
+
+        with self.assertRaisesRegex(AttributeError, "Group has no 'alpha'"):
+            group(pl.optim.SGD).alpha = 0.5
+
+    def test_assigned_patterns(self):
+        optimizer = pl.optim.SGD(begun(), lr=1.0, groups=[{"params": "w", "lr": 0.0}])
+        optimizer.groups[0].params = ["v"]
+        self.assertEqual(optimizer.groups[0].params, ("v",))
+        moved, _ = step(begun(), optimizer)
+        self.assertEqual([bool((moved[name] == value).all()) for name, value in begun().items()], [False, True])
+        for patterns in "foo", ["v", "foo"]:
+            optimizer.groups[0].params = patterns
+            for run in step, pl.jit(step):
+                with self.assertRaisesRegex(pl.ValueError, r"SGD: groups\[0\].params: no tensor of the model matches 'foo'"):
+                    run(begun(), optimizer)
+
+    def test_frozen_weights_are_no_missing_ones(self):
+        model = pl.nn.Sequential(pl.nn.Linear(2, 2), pl.nn.Linear(2, 2))
+        optimizer = pl.optim.SGD(model, groups=[{"params": "0.*", "lr": 0.5}])
+        frozen = pl.nn.freeze(model, "0.*")
+        gradient = pl.grad(lambda model: pl.sum(model(pl.ones((1, 2)))))(frozen)
+        moved, _ = optimizer.update(frozen, gradient)
+        self.assertEqual(bits(moved[0]), bits(model[0]))
+
+    def test_a_tied_weight_has_all_its_names(self):
+        shared = pl.ones(2)
+        model = {"emb": {"weight": shared}, "head": {"weight": shared}, "other": pl.ones(2)}
+        gradient = {"emb": {"weight": shared}, "head": {"weight": shared}, "other": pl.ones(2)}
+        for pattern in "emb.*", "head.*", "*.weight":
+            for run in (lambda f: f), pl.jit:
+                optimizer = pl.optim.SGD(model, lr=0.0, groups=[{"params": pattern, "lr": 0.25}])
+                moved, _ = run(lambda optimizer, model, gradient: optimizer.update(model, gradient))(optimizer, model, gradient)
+                self.assertEqual([moved[name]["weight"][0].item() for name in ("emb", "head")], [0.75, 0.75])
+                self.assertEqual(moved["other"][0].item(), 1.0)
+        with self.assertRaisesRegex(pl.ValueError, r"SGD: emb.weight, as head.weight, is in two groups: groups\[0\] and groups\[1\]"):
+            pl.optim.SGD(model, groups=[{"params": "emb.*", "lr": 0.1}, {"params": "head.*", "lr": 0.2}])
+
     def test_arguments(self):
         model = begun()
         pl.optim.AdamW(model, foreach=True, fused=None, capturable=False, differentiable=False)

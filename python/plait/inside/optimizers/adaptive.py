@@ -1,6 +1,6 @@
 """Steps divided by a norm of past gradients, for each element, or for rows and columns."""
 
-from plait import _core, errors
+from plait import _core
 from plait.inside.arrays.dtype_info import finfo
 from plait.inside.optimizers.grouped import GroupedOptimizer, decayed, narrowed
 
@@ -108,8 +108,6 @@ class Adafactor(GroupedOptimizer):
     _lengths = {"eps": 2}
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, maximize=False, groups=(), **accepted):
-        if isinstance(d, (int, float)) and not d >= 1:
-            raise errors.ValueError(f"Adafactor: d is {d}, expected a number: 1 or more")
         self._begin(params, groups, accepted, lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay, maximize=maximize)
 
     def _states_of(self, n, value):

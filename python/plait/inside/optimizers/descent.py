@@ -2,6 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.optimizers.grouped import GroupedOptimizer, decayed, narrowed
+from plait.inside.optimizers.groups import is_zero
 
 
 class SGD(GroupedOptimizer):
@@ -22,9 +23,9 @@ class SGD(GroupedOptimizer):
     _optional = ("momentum",)
 
     def __init__(self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *, maximize=False, groups=(), **accepted):
-        if nesterov and not _is_known_nonzero(momentum):
+        if nesterov and is_zero(momentum):
             raise errors.ValueError.with_hint("SGD: nesterov needs a momentum", "pass momentum=0.9")
-        if nesterov and _is_known_nonzero(dampening):
+        if nesterov and not is_zero(dampening):
             raise errors.ValueError.with_hint("SGD: nesterov needs a dampening of 0", "leave out dampening=")
         self._begin(params, groups, accepted, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
                     maximize=maximize)
@@ -41,10 +42,6 @@ class SGD(GroupedOptimizer):
             return [value - n.lr * gradient]
         buffer = n.momentum * buffer + n.kept * gradient
         return [value - n.lr * (gradient + n.momentum * buffer if n.nesterov else buffer), buffer]
-
-
-def _is_known_nonzero(value):
-    return not isinstance(value, (int, float)) or value != 0
 
 
 class ASGD(GroupedOptimizer):
@@ -91,8 +88,6 @@ class Rprop(GroupedOptimizer):
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), *, maximize=False, groups=(), **accepted):
         self._begin(params, groups, accepted, lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize)
-        if all(isinstance(each, (int, float)) for each in etas) and not 0 < etas[0] < 1 < etas[1]:
-            raise errors.ValueError(f"Rprop: etas is {etas!r}, expected a number from 0 to 1, and one above 1")
 
     def _first_state(self, name, n, value):
         if name == "prev":

@@ -6,8 +6,8 @@ from plait import _core, errors
 from plait.inside.arrays.dtype_info import finfo
 from plait.inside.help.keywords import keyword_for
 from plait.inside.optimizers.base import ModelOptimizer
-from plait.inside.optimizers.groups import LENGTHS, Group, as_numbers, expect_model, group_of, groups_from, set_zero
-from plait.inside.optimizers.numbers import number_at
+from plait.inside.optimizers.groups import LENGTHS, Group, as_numbers, expect_matches, expect_model, group_of, groups_from, set_zero
+from plait.inside.optimizers.numbers import expect_flag, number_at
 from plait.inside.optimizers.weights import Weights, expect_devices, expect_shapes
 from plait.inside.trees.roles import mark_parameters
 
@@ -40,12 +40,13 @@ class GroupedOptimizer(ModelOptimizer):
             renamed = keyword_for(each, [*given, "groups"])
             raise errors.TypeError.with_hint(said, renamed) if renamed else errors.TypeError(said)
         expect_model(name, params)
-        weights = Weights(name, params).values
+        model = Weights(name, params)
+        weights = model.values
         for each, value in given.items():
             setattr(self, each, value)
-        self.groups = groups_from(self, groups, list(weights))
+        self.groups = groups_from(self, groups, model.names)
         self.steps, self.state = _core.zeros((), dtype=_core.i64), {}
-        settings = self._settings(weights)
+        settings = self._settings(model.names)
         for path, value in weights.items():
             self._expect_usable(path, value)
             n = settings[path]
@@ -55,11 +56,18 @@ class GroupedOptimizer(ModelOptimizer):
 
     def __setattr__(self, name, value):
         if name in self._numbers:
-            set_zero(type(self).__name__, self, name, value, "steps" in vars(self))
-            value = as_numbers(type(self).__name__, name, value, self._lengths)
+            set_zero(f"{type(self).__name__}: {name}", self, name, value, "steps" in vars(self))
+            value = as_numbers(type(self), name, value)
+        elif name in self._options:
+            self._expect_option(name, value, f"{type(self).__name__}: {name}")
         super().__setattr__(name, value)
 
-    def _settings(self, weights):
+    @classmethod
+    def _expect_option(cls, name, value, label):
+        """An error for a value that an option cannot have. `label` names the option."""
+        expect_flag(label, value)
+
+    def _settings(self, names):
         """For each path, the numbers and options of its weight, at the present step. Weights of a group have the same object."""
         of_group = {}
         for index in (None, *range(len(self.groups))):
@@ -71,7 +79,7 @@ class GroupedOptimizer(ModelOptimizer):
                 made[each] = None if is_absent else self._at(getattr(holder, each))
             made |= {each: own.get(each, getattr(self, each)) for each in self._options}
             of_group[index] = types.SimpleNamespace(**made)
-        return {path: of_group[index] for path, index in group_of(type(self).__name__, self.groups, weights).items()}
+        return {path: of_group[index] for path, index in group_of(type(self).__name__, self.groups, names).items()}
 
     def _at(self, value):
         return tuple(each if each is None else self._at(each) for each in value) if isinstance(value, tuple) else number_at(value, self.steps)
@@ -80,8 +88,12 @@ class GroupedOptimizer(ModelOptimizer):
         if frozen:
             self.state = {name: {path: state for path, state in states.items() if path not in frozen} for name, states in self.state.items()}
 
-    def _step(self, weights, gradients):
-        settings = self._settings(weights)
+    def _of_model(self, weights, extra):
+        return {**extra, "model": weights}
+
+    def _step(self, weights, gradients, model):
+        expect_matches(type(self).__name__, self.groups, model.paths)
+        settings = self._settings(model.names)
         self._expect_states(weights, settings)
         steps = self.steps + 1
         prepared, following, states = {}, {}, {each: {} for each in self.state}

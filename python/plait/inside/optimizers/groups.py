@@ -2,35 +2,44 @@
 
 from plait import _core, errors
 from plait.inside.help.names import in_words, of_assignment
-from plait.inside.optimizers.numbers import ABOVE_ONE, TINY, is_schedule, number
+from plait.inside.optimizers.numbers import ABOVE_ONE, TINY, is_known, number
 from plait.inside.trees.module import Module
 from plait.inside.trees.patterns import as_patterns, chosen, matches
 
 INF = float("inf")
 LIMITS = {"betas": (0.0, 1.0), "alpha": (-INF, INF), "dampening": (-INF, INF), "t0": (-INF, INF), "ns_coefficients": (-INF, INF),
-          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE), "momentum": (0.0, ABOVE_ONE), "RMSprop: alpha": (0.0, 1.0)}  # the others: 0 or more
+          "beta2_decay": (-INF, TINY), "rho": (0.0, ABOVE_ONE), "momentum": (0.0, ABOVE_ONE)}  # the others: 0 or more
+OF_CLASSES = {("RMSprop", "alpha"): (0.0, 1.0), ("Adafactor", "d"): (1.0, INF)}
 LENGTHS = {"betas": 2, "etas": 2, "step_sizes": 2, "ns_coefficients": 3}  # lengths of tuples
-STATIC = ("params", "ns_steps")  # integers that are part of the structure
+ORDERS = {"etas": (lambda less, more: 0 < less < 1 < more, "a number from 0 to 1, and one above 1"),
+          "step_sizes": (lambda least, most: least <= most, "the least one, then the greatest one")}
 
 
-def as_numbers(what, name, value, lengths=LENGTHS):
-    """The value of an attribute that has a number, or several, as tensors and schedules."""
-    limits = LIMITS.get(f"{what}: {name}", LIMITS.get(name, (0.0, INF)))
-    if name not in lengths:
-        return number(f"{what}: {name}", value, *limits)
-    if not isinstance(value, (list, tuple)) or len(value) != lengths[name]:
-        raise errors.TypeError(f"{what}: {name} is {value!r}, expected {'two' if lengths[name] == 2 else 'three'} numbers")
-    return tuple(each if each is None and name == "eps" else number(f"{what}: {name}[{i}]", each, *limits) for i, each in enumerate(value))
+def as_numbers(kind, name, value, label=None):
+    """The value of an attribute that has a number, or several, as tensors and schedules: of optimizers of a class, or of their groups. `label` names
+    it in errors."""
+    label = label or f"{kind.__name__}: {name}"
+    limits = next((OF_CLASSES[key] for key in ((each.__name__, name) for each in kind.__mro__) if key in OF_CLASSES), LIMITS.get(name, (0.0, INF)))
+    if name not in kind._lengths:
+        return number(label, value, *limits)
+    length = kind._lengths[name]
+    if not isinstance(value, (list, tuple)) or len(value) != length:
+        raise errors.TypeError(f"{label} is {in_words(value)}, expected {'two' if length == 2 else 'three'} numbers")
+    made = tuple(each if each is None and name == "eps" else number(f"{label}[{i}]", each, *limits) for i, each in enumerate(value))
+    is_ordered, expected = ORDERS.get(name, (None, ""))
+    if is_ordered is not None and all(isinstance(each, _core.Tensor) and is_known(each) for each in made) and not is_ordered(*map(_item, made)):
+        raise errors.ValueError(f"{label} is {in_words(value)}, expected {expected}")
+    return made
 
 
-def _is_numeric(value):
-    if isinstance(value, (list, tuple)):
-        return all(each is None or _is_numeric(each) for each in value)
-    return isinstance(value, (int, float, _core.Tensor)) and not isinstance(value, bool) or is_schedule(value)
+def _item(x):
+    return x.item()
 
 
 def is_zero(value):
     """True if a number is 0 in the Python code."""
+    if hasattr(value, "item") and not isinstance(value, _core.Tensor) and not getattr(value, "shape", ()):
+        value = value.item()  # NumPy's
     return isinstance(value, (int, float)) and value == 0
 
 
@@ -40,19 +49,29 @@ class Group(Module):
     _zeros = ()
     _known = {"params"}  # with the numbers and options of all optimizers
 
-    def __init__(self, given, optimizer):
+    def __init__(self, given, optimizer, what):
         object.__setattr__(self, "_of_optimizer", type(optimizer))
         _keep_zeros(self, [name for name in self._optional
                            if (is_zero(given[name]) if name in given else name in optimizer._zeros)])
         for name, value in given.items():
-            setattr(self, name, value)
+            self._assign(name, value, f"{what}: {name}")
 
     def __setattr__(self, name, value):
-        if name not in self._known:
-            raise of_assignment(self, name, self._known)
-        if name not in STATIC and _is_numeric(value):
-            set_zero("the group", self, name, value)
-            value = as_numbers("the group", name, value, {name: len(value)} if isinstance(value, (list, tuple)) else {})
+        self._assign(name, value, f"{self._of_optimizer.__name__}: the group's {name}")
+
+    def _assign(self, name, value, label):
+        """Assigns what the optimizer's own attribute of this name may be."""
+        kind = self._of_optimizer
+        if name == "params":
+            patterns = as_patterns(label, value)
+            value = value if isinstance(value, str) else patterns
+        elif name in kind._numbers:
+            set_zero(label, self, name, value)
+            value = as_numbers(kind, name, value, label)
+        elif name in kind._options:
+            kind._expect_option(name, value, label)
+        else:
+            raise of_assignment(self, name, ("params", *kind._numbers, *kind._options))
         super().__setattr__(name, value)
 
     def __repr__(self):
@@ -62,8 +81,8 @@ class Group(Module):
     def _optional(self):
         return self._of_optimizer._optional
 
-    def matches(self, path):
-        return matches(path, as_patterns("the group", self.params))
+    def patterns(self):
+        return as_patterns("the group", self.params)
 
 
 def _shown(value):
@@ -73,14 +92,14 @@ def _shown(value):
     return f"{value.dtype.name}[]" if isinstance(value, _core.Tensor) and value.is_traced else repr(value)
 
 
-def set_zero(what, holder, name, value, is_made=True):
+def set_zero(label, holder, name, value, is_made=True):
     """Notes an optional number that is 0 in the Python code when the optimizer is made. It stays 0, as there is no state for it."""
     if name not in holder._optional:
         return
     if not is_made:
         _keep_zeros(holder, [*holder._zeros, *([name] if is_zero(value) else [])])
     elif name in holder._zeros and not is_zero(value):
-        raise errors.ValueError.with_hint(f"{what}: {name} was 0 when the optimizer was made, which has no state for it",
+        raise errors.ValueError.with_hint(f"{label} was 0 when the optimizer was made, which has no state for it",
                                           f"pass {name}= to the class; {name}=plait.tensor(0.0) may be set to another number later")
 
 
@@ -89,20 +108,24 @@ def _keep_zeros(holder, names):
         object.__setattr__(holder, "_zeros", tuple(names))
 
 
-def groups_from(optimizer, given, paths):
-    """The groups of an optimizer, checked."""
+def groups_from(optimizer, given, names):
+    """The groups of an optimizer, checked. `names` are those of each weight: several if it is at several places."""
     name, numbers = type(optimizer).__name__, optimizer._numbers
     if not isinstance(given, (list, tuple)):
         raise errors.TypeError.with_hint(f"{name}: groups is {in_words(given)}, expected a list", _EXAMPLE)
-    made = []
+    made, paths = [], [path for several in names.values() for path in several]
     for i, each in enumerate(given):
         what = f"{name}: groups[{i}]"
         expect_group(what, each, (*numbers, *optimizer._options), paths)
-        for option in each.keys() & set(numbers):
-            as_numbers(what, option, each[option], optimizer._lengths)
-        made.append(Group({**each, "params": each["params"] if isinstance(each["params"], str) else tuple(each["params"])}, optimizer))
-    group_of(name, made, paths)
+        made.append(Group(each, optimizer, what))
+    group_of(name, made, names)
     return made
+
+
+def expect_matches(name, groups, paths):
+    """ValueError for a pattern of a group that matches no path, as one that was assigned."""
+    for i, group in enumerate(groups):
+        chosen(f"{name}: groups[{i}].params", group.patterns(), paths)
 
 
 _EXAMPLE = 'groups=[{"params": "*.bias", "weight_decay": 0.0}]'
@@ -125,12 +148,13 @@ def expect_group(what, given, allowed, paths):
         raise errors.TypeError(f"{what}: unknown option {each!r}; the options are {', '.join(allowed)}")
 
 
-def group_of(name, groups, paths):
-    """{path: the index of its group}, None for weights that are in no group."""
-    found = {}
-    for path in paths:
-        matching = [i for i, group in enumerate(groups) if group.matches(path)]
+def group_of(name, groups, names):
+    """{path: the index of its group}, None for weights that are in no group. A weight is in a group if one of its names is."""
+    patterns, found = [group.patterns() for group in groups], {}
+    for path, several in names.items():
+        matching = [i for i, each in enumerate(patterns) if any(matches(one, each) for one in several)]
         if len(matching) > 1:
-            raise errors.ValueError(f"{name}: {path} is in two groups: groups[{matching[0]}] and groups[{matching[1]}]")
+            also = f", as {' and '.join(several[1:])}," if len(several) > 1 else ""
+            raise errors.ValueError(f"{name}: {path}{also} is in two groups: groups[{matching[0]}] and groups[{matching[1]}]")
         found[path] = matching[0] if matching else None
     return found

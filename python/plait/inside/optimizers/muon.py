@@ -28,14 +28,22 @@ class Muon(GroupedOptimizer):
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-7,
                  ns_steps=5, adjust_lr_fn=None, *, ns_dtype=_core.bf16, maximize=False, groups=(), **accepted):
-        if adjust_lr_fn not in (None, *_RATES):
-            raise errors.ValueError(f"Muon: adjust_lr_fn is {adjust_lr_fn!r}, expected one of {', '.join(_RATES)}")
-        if ns_dtype not in (_core.bf16, _core.f16, _core.f32, _core.f64):
-            raise errors.ValueError(f"Muon: ns_dtype is {ns_dtype}, expected a floating dtype")
-        if not isinstance(ns_steps, int) or not 0 <= ns_steps < 100:
-            raise errors.ValueError(f"Muon: ns_steps is {ns_steps!r}, expected an integer from 0 to below 100")
         self._begin(params, groups, accepted, lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov,
                     ns_coefficients=ns_coefficients, eps=eps, ns_steps=ns_steps, adjust_lr_fn=adjust_lr_fn, ns_dtype=ns_dtype, maximize=maximize)
+
+    @classmethod
+    def _expect_option(cls, name, value, label):
+        if name == "adjust_lr_fn":
+            if value not in (None, *_RATES):
+                raise errors.ValueError(f"{label} is {value!r}, expected one of {', '.join(_RATES)}")
+        elif name == "ns_dtype":
+            if value not in (_core.bf16, _core.f16, _core.f32, _core.f64):
+                raise errors.ValueError(f"{label} is {value}, expected a floating dtype")
+        elif name == "ns_steps":
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 100:
+                raise errors.ValueError(f"{label} is {value!r}, expected an integer from 0 to below 100")
+        else:
+            super()._expect_option(name, value, label)
 
     def _expect_usable(self, path, value):
         super()._expect_usable(path, value)

@@ -57,6 +57,12 @@ def pair(what, value, form="two numbers"):
     return value
 
 
+def expect_flag(label, value):
+    """TypeError unless the value is True or False."""
+    if not isinstance(value, bool):
+        raise errors.TypeError(f"{label} is {in_words(value)}, expected True or False")
+
+
 def is_known(value):
     """False of tensors that are recorded or batched."""
     if value.is_traced:

@@ -28,7 +28,8 @@ def _without_weights(name, model):
 
 class Weights:
     """The weights of a model: `values` maps the path of each to its tensor. Buffers, frozen weights and integers are left out, and
-    a tensor at several places is at its first path only. `name` is the optimizer's, for errors."""
+    a tensor at several places is at its first path only; `names` has all its paths, and `paths` are those of all tensors. `name` is the
+    optimizer's, for errors."""
 
     def __init__(self, name, model):
         self._name, self._model = name, model
@@ -42,6 +43,10 @@ class Weights:
         self.values = {path: leaf for path, leaf, is_trained in self._once.values if is_trained}
         if not self.values:
             raise _without_weights(name, model)
+        self.paths, several = self._structure.paths, {}
+        for path, place in zip(self.paths, self._once.places):
+            several.setdefault(place, []).append(path)
+        self.names = {paths[0]: paths for paths in several.values() if paths[0] in self.values}
 
     def frozen(self):
         """The paths of the frozen weights."""
@@ -58,7 +63,7 @@ class Weights:
         found = dict(zip(structure.paths, leaves))
         trained = [leaf for leaf in leaves if isinstance(leaf, _core.Tensor) and is_inexact(leaf)]
         expect_in_place(name, list(self.values.values()), trained)
-        paths = self._structure.paths
+        paths = self.paths
         for path in [path for path in found if path not in set(paths)]:
             raise errors.ValueError.with_hint(f"{name}: the gradient has {path!r}, which the model does not have; its leaves are "
                                               f"{paths[:8]}", NO_WEIGHTS if path in _core._flatten(self._model, numbers=True)[1].paths else _ANOTHER_TREE)
