@@ -131,7 +131,7 @@ ROOMS = [
     PythonRoom("python/optimizers", ["transformations", "optimizers", "torch"], 240, "", {
         "assignment": ["hungarian"], "flat_weights": ["optax_functions", "projections"], "projections": ["projections"],
         **dict.fromkeys(("second_order", "perturbations", "linear_algebra"), ["optax_functions"]), "lbfgs": ["lbfgs"], "schedule": ["schedules"], "schedules": ["schedules"], "lr_schedulers": ["schedules"], "plateau": ["schedules"],
-        "transformations": ["transformations", "optax"], "train_state": ["train_state"]}),
+        "transformations": ["transformations", "optax"], "train_state": ["train_state"], "boundaries": ["layer_refusals"]}),
     BindingsRoom("python/arrays", ["dlpack", "assignment"], 240, ""),
 ]
 

@@ -20,6 +20,7 @@ std::string limits_text(double least, double below) {
     if (least == kAboveZero) return "a number above 0";
     return fmt::format("a number: {} or more", least);
   }
+  if (below == kAboveOne && least == kAboveZero) return "a number above 0, at most 1";
   if (below == kAboveOne) return fmt::format("a number from {} to 1", least);
   return fmt::format("a number from {} to below {}", least, below);
 }
@@ -91,6 +92,11 @@ Number::Number(const TreeNumber& number) : value_(number.value()) {
 bool Number::is_zero() const {
   const double* const number = std::get_if<double>(&value_);
   return number != nullptr && *number == 0;
+}
+
+std::optional<double> Number::given() const {
+  const double* const number = std::get_if<double>(&value_);
+  return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
 Tensor Number::at(const Tensor& step) const {

@@ -136,6 +136,7 @@ class Number {
 
   const Schedule* schedule() const { return std::get_if<Schedule>(&value_); }
   bool is_zero() const;                 // true if it is the number 0, not a tensor
+  std::optional<double> given() const;  // empty if it is a tensor or a schedule
   Tensor at(const Tensor& step) const;  // f64[]
   // ValueError, which begins with `what`, if a tensor is not f64[] or another scalar, or a known
   // number is not in [least, below).

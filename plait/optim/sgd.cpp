@@ -128,6 +128,12 @@ OptimizerSettings settings_of(const ASGDOptions& options) {
 }
 
 OptimizerSettings settings_of(const RpropOptions& options) {
+  const auto& [least, greatest] = options.step_sizes;
+  if (least.given() && greatest.given() && *least.given() > *greatest.given()) {
+    throw ValueError("optim::Rprop: step_sizes are {} and {}, expected the least one first",
+                     *least.given(), *greatest.given())
+        .at(Location::of_caller());
+  }
   return {.rule = {&kRprop},
           .numbers = {positive("lr", options.lr),
                       {"eta_minus", options.etas.first, kAboveZero, 1},

@@ -39,6 +39,9 @@ TEST(Layers, BeginAsPyTorchHasThem) {
   const auto norm = nn::LayerNorm::init({2, 3});
   EXPECT_EQ(norm.weight->text(), ones({2, 3}).text());
   EXPECT_EQ(norm.bias->text(), zeros({2, 3}).text());
+  const std::vector<int64_t> none;
+  EXPECT_THROW((void)nn::LayerNorm::init(none), ValueError);
+  EXPECT_THROW((void)nn::RMSNorm::init(none), ValueError);
 }
 
 TEST(Layers, TheSameKeyGivesTheSameWeightsAndNoTwoTensorsAreAlike) {

@@ -173,6 +173,8 @@ TEST(Classes, RefuseWhatCannotBe) {
                   {"nesterov needs a dampening of 0"});
   expect_contains(what_of<ValueError>([&] { optim::Rprop(net, {.etas = {1.5, 1.2}}); }),
                   {"optim::Rprop: eta_minus is 1.5"});
+  expect_contains(what_of<ValueError>([&] { optim::Rprop(net, {.step_sizes = {1., 0.1}}); }),
+                  {"optim::Rprop: step_sizes are 1 and 0.1, expected the least one first"});
   expect_contains(what_of<ValueError>([&] { optim::Adafactor(net, {.beta2_decay = 0.5}); }),
                   {"optim::Adafactor: beta2_decay is 0.5"});
   const Tensor two = ones({2}, DType::f64);

@@ -254,5 +254,35 @@ TEST(Schedules, RefuseWhatCannotBe) {
                   {"optim::join_schedules: a boundary is 2, expected a number: 3 or more"});
 }
 
+TEST(Schedules, RefuseNumbersThatMakeRatesNegative) {
+  using namespace optim::lr_scheduler;
+  const auto refused = [](const auto& make, std::string_view said) {
+    expect_contains(what_of<ValueError>([&] { (void)make(); }), {said});
+  };
+  refused([] { return LinearLR{.lr = 1, .start_factor = 0}.schedule(); },
+          "lr_scheduler::LinearLR: start_factor is 0, expected a number above 0, at most 1");
+  refused([] { return LinearLR{.lr = 1, .start_factor = 2}.schedule(); }, "start_factor is 2");
+  refused([] { return LinearLR{.lr = 1, .end_factor = 5}.schedule(); },
+          "lr_scheduler::LinearLR: end_factor is 5, expected a number from 0 to 1");
+  refused([] { return LinearLR{.lr = 1, .total_iters = -1}.schedule(); }, "total_iters is -1");
+  refused([] { return ConstantLR{.lr = 1, .factor = 1.5}.schedule(); },
+          "lr_scheduler::ConstantLR: factor is 1.5");
+  refused([] { return ConstantLR{.lr = 1, .total_iters = -1}.schedule(); }, "total_iters is -1");
+  refused([] { return PolynomialLR{.lr = 1, .total_iters = -1}.schedule(); }, "total_iters is -1");
+  refused([] { return PolynomialLR{.lr = 1, .power = -1}.schedule(); }, "power is -1");
+  refused([] { return StepLR{.lr = 1, .step_size = 3, .gamma = -1}.schedule(); }, "gamma is -1");
+  refused([] { return MultiStepLR{.lr = 1, .milestones = {-3}}.schedule(); },
+          "lr_scheduler::MultiStepLR: a milestone is -3, expected a number: 0 or more");
+  refused([] { return ExponentialLR{.lr = 1, .gamma = -1}.schedule(); }, "gamma is -1");
+  refused([] { return CyclicLR{.base_lr = 0, .max_lr = 1, .gamma = -1}.schedule(); }, "gamma is");
+  refused([] { return CyclicLR{.base_lr = 0, .max_lr = 1, .step_size_down = -1}.schedule(); },
+          "lr_scheduler::CyclicLR: step_size_down is -1");
+  refused([] { return optim::warmup_stable_decay_schedule(1, -1, 2, 3); }, "warmup_steps is -1");
+  refused([] { return optim::warmup_stable_decay_schedule(1, 1, -2, 3); }, "stable_steps is -2");
+  refused([] { return optim::exponential_decay(1, 10, -1); }, "decay_rate is -1");
+  refused([] { return optim::polynomial_schedule(1, 0, -1, 10); }, "power is -1");
+  EXPECT_EQ((LinearLR{.lr = 1, .end_factor = 0, .total_iters = 0}(full({}, 1.))).item<double>(), 0);
+}
+
 }  // namespace
 }  // namespace plait::optim_tests

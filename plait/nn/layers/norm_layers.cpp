@@ -10,9 +10,18 @@
 #include "plait/ops/neural/normalization.h"
 
 namespace plait::nn {
+namespace {
+
+void expect_some_sizes(const std::vector<int64_t>& sizes) {
+  if (sizes.empty()) throw ValueError("there are no sizes, expected one or more");
+  expect_sizes(sizes, "dimensions");
+}
+
+}  // namespace
+
 LayerNorm LayerNorm::init(std::vector<int64_t> sizes, const LayerNormOptions& options) {
   const Call call("nn::LayerNorm");
-  expect_sizes(sizes, "dimensions");
+  expect_some_sizes(sizes);
   expect_not_negative("eps", options.eps);
   LayerNorm made{.sizes = std::move(sizes), .weight = {}, .bias = {}, .eps = options.eps};
   const Shape shape = Shape::of_sizes(made.sizes);
@@ -50,7 +59,7 @@ Tensor GroupNorm::operator()(const Tensor& x) const {
 
 RMSNorm RMSNorm::init(std::vector<int64_t> sizes, const RMSNormOptions& options) {
   const Call call("nn::RMSNorm");
-  expect_sizes(sizes, "dimensions");
+  expect_some_sizes(sizes);
   if (options.eps) expect_not_negative("eps", *options.eps);
   RMSNorm made{.sizes = std::move(sizes), .weight = {}, .eps = options.eps};
   if (options.weight) made.weight = ones(Shape::of_sizes(made.sizes), options.dtype);

@@ -112,7 +112,10 @@ Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
   Dim known = 1;
   Dim* open = nullptr;
   for (Dim& size : parts) {
-    if (same(size, Dim(-1)) && open == nullptr) {
+    if (same(size, Dim(-1))) {
+      if (open != nullptr) {
+        throw ShapeError("{} has -1 at two places, expected one at most", sizes.text());
+      }
       open = &size;
     } else {
       known = known * size;

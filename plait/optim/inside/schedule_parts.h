@@ -7,6 +7,8 @@
 
 namespace plait::optim {
 
+// ValueError unless the number is 0 or more.
+void expect_from_zero(std::string_view schedule, std::string_view name, double value);
 // ValueError unless the number is above 0.
 void expect_above_zero(std::string_view schedule, std::string_view name, double value);
 // From start to end, as part goes from 0 to 1.

@@ -163,6 +163,8 @@ Schedule cycle_of(const CyclicLR& c, ScheduleFormula::Rule rule, Values numbers)
   expect_above_zero("lr_scheduler::CyclicLR", "step_size_up", c.step_size_up);
   numbers["step_size_up"] = c.step_size_up;
   numbers["step_size_down"] = c.step_size_down.value_or(c.step_size_up);
+  expect_above_zero("lr_scheduler::CyclicLR", "step_size_down", numbers["step_size_down"]);
+  expect_from_zero("lr_scheduler::CyclicLR", "gamma", c.gamma);
   numbers["gamma"] = c.gamma;
   const Schedule made(
       rule, numbers,
@@ -186,18 +188,28 @@ Schedule cycle_of(const OneCycleLR& c, ScheduleFormula::Rule rule, Values number
 
 Schedule StepLR::schedule() const {
   expect_above_zero("lr_scheduler::StepLR", "step_size", step_size);
+  expect_from_zero("lr_scheduler::StepLR", "gamma", gamma);
   return Schedule(step_rule, {{"lr", lr}, {"step_size", step_size}, {"gamma", gamma}});
 }
 
 Schedule MultiStepLR::schedule() const {
+  for (const double each : milestones) {
+    expect_from_zero("lr_scheduler::MultiStepLR", "a milestone", each);
+  }
+  expect_from_zero("lr_scheduler::MultiStepLR", "gamma", gamma);
   return Schedule(multi_step_rule, {{"lr", lr}, {"gamma", gamma}}).with("milestones", milestones);
 }
 
 Schedule ConstantLR::schedule() const {
+  expect_numbers("lr_scheduler::ConstantLR",
+                 {{"factor", factor, 0, kAboveOne}, positive("total_iters", total_iters)});
   return Schedule(constant_rule, {{"lr", lr}, {"factor", factor}, {"total_iters", total_iters}});
 }
 
 Schedule LinearLR::schedule() const {
+  expect_numbers("lr_scheduler::LinearLR", {{"start_factor", start_factor, kAboveZero, kAboveOne},
+                                            {"end_factor", end_factor, 0, kAboveOne},
+                                            positive("total_iters", total_iters)});
   return Schedule(linear_rule, {{"lr", lr},
                                 {"start_factor", start_factor},
                                 {"end_factor", end_factor},
@@ -205,10 +217,13 @@ Schedule LinearLR::schedule() const {
 }
 
 Schedule ExponentialLR::schedule() const {
+  expect_from_zero("lr_scheduler::ExponentialLR", "gamma", gamma);
   return Schedule(exponential_rule, {{"lr", lr}, {"gamma", gamma}});
 }
 
 Schedule PolynomialLR::schedule() const {
+  expect_numbers("lr_scheduler::PolynomialLR",
+                 {positive("total_iters", total_iters), positive("power", power)});
   return Schedule(polynomial_rule, {{"lr", lr}, {"total_iters", total_iters}, {"power", power}});
 }
 

@@ -31,10 +31,6 @@ Schedule with(const Schedule& schedule, const BoundariesAndScales& given) {
   return schedule.with("boundaries", boundaries).with("scales", scales);
 }
 
-void expect_from_zero(std::string_view schedule, std::string_view name, double value) {
-  Number(value).expect_within(fmt::format("{}: {}", schedule, name), 0, kInfinity);
-}
-
 void expect_scales(std::string_view schedule, const BoundariesAndScales& given) {
   for (const auto& [boundary, scale] : given) {
     expect_from_zero(schedule, "a boundary", boundary);
@@ -63,6 +59,10 @@ void expect_onecycle(std::string_view schedule, double steps, const OneCycleOpti
 }
 
 }  // namespace
+
+void expect_from_zero(std::string_view schedule, std::string_view name, double value) {
+  Number(value).expect_within(fmt::format("{}: {}", schedule, name), 0, kInfinity);
+}
 
 void expect_above_zero(std::string_view schedule, std::string_view name, double value) {
   Number(value).expect_within(fmt::format("{}: {}", schedule, name), kAboveZero, kInfinity);
@@ -104,6 +104,7 @@ Schedule constant_schedule(double value) {
 Schedule polynomial_schedule(double init_value, double end_value, double power_of_rest,
                              double transition_steps, double transition_begin) {
   expect_from_zero("optim::polynomial_schedule", "transition_steps", transition_steps);
+  expect_from_zero("optim::polynomial_schedule", "power", power_of_rest);
   if (transition_steps == 0) return constant_schedule(init_value);
   const auto rule = [](const Schedule& s, const Tensor& step) {
     const Tensor& steps = s["transition_steps"];
@@ -125,6 +126,7 @@ Schedule linear_schedule(double init_value, double end_value, double transition_
 Schedule exponential_decay(double init_value, double transition_steps, double decay_rate,
                            const ExponentialDecayOptions& options) {
   expect_above_zero("optim::exponential_decay", "transition_steps", transition_steps);
+  expect_from_zero("optim::exponential_decay", "decay_rate", decay_rate);
   if (decay_rate == 0) return constant_schedule(init_value);
   const auto rule = [](const Schedule& s, const Tensor& step) {
     const Tensor done = maximum(step - s["transition_begin"], 0.) / s["transition_steps"];
@@ -267,7 +269,10 @@ Schedule warmup_exponential_decay_schedule(double init_value, double peak_value,
 
 Schedule warmup_stable_decay_schedule(double peak_value, double warmup_steps, double stable_steps,
                                       double decay_steps, const WarmupStableDecayOptions& options) {
-  expect_above_zero("optim::warmup_stable_decay_schedule", "decay_steps", decay_steps);
+  const std::string_view name = "optim::warmup_stable_decay_schedule";
+  expect_from_zero(name, "warmup_steps", warmup_steps);
+  expect_from_zero(name, "stable_steps", stable_steps);
+  expect_above_zero(name, "decay_steps", decay_steps);
   const auto rule = [](const Schedule& s, const Tensor& step) {
     const Tensor &peak = s["peak_value"], &warmup = s["warmup_steps"], &first = s["init_value"];
     const Tensor part = clip((step - warmup - s["stable_steps"]) / s["decay_steps"], 0., 1.);

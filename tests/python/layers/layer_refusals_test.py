@@ -1,5 +1,7 @@
 """Arguments that layers refuse, and what they say."""
 
+import inspect
+import re
 import unittest
 
 import plait as pl
@@ -50,6 +52,10 @@ REFUSED = [
     *[(f"{kind}List", (3,), {}, "3 has no parts, expected a list") for kind in ("Module", "Parameter")],
     ("Unflatten", (1, 6), {}, "unflattened_size is 6, expected a tuple of sizes"),
     ("Unflatten", (1, (2, -3)), {}, "unflattened_size is -3"),
+    ("Unflatten", (1, (-1, -1)), {}, r"unflattened_size is \(-1, -1\), expected -1 at one place at most"),
+    *[(name, (), {"normalized_shape": sizes}, r"normalized_shape is .*, expected one size or more") for name in ("LayerNorm", "RMSNorm")
+      for sizes in ((), [])],
+    ("LoRALinear", (4, 4), {"alpha": NAN}, "alpha is nan, expected a number"),
     ("PixelShuffle", (0,), {}, "upscale_factor is 0, expected 1 or more"),
     ("PixelUnshuffle", (1.5,), {}, "downscale_factor is 1.5, expected an integer"),
     ("ChannelShuffle", (0,), {}, "groups is 0"),
@@ -186,6 +192,40 @@ class Refusals(unittest.TestCase):
     def test_inputs(self):
         for call, text in CALLS:
             with self.subTest(text), self.assertRaisesRegex((pl.ValueError, pl.ShapeError, pl.TypeError, pl.CheckError), text):
+                call()
+
+    def test_flags(self):
+        """Those of all classes that are Modules: layers, losses, optimizers, transformations, schedules, metrics."""
+        count = 0
+        for module in nn, pl.optim, pl.optim.lr_scheduler, pl.metrics:
+            for name in dir(module):
+                cls = getattr(module, name)
+                if not isinstance(cls, type) or not issubclass(cls, pl.Module):
+                    continue
+                for flag in inspect.signature(cls).parameters.values():
+                    if isinstance(flag.default, bool):
+                        count += 1
+                        for value in "no", 1, None:
+                            said = f"{cls.__name__}: {flag.name} is {value!r}, expected True or False, at layer_refusals_test.py"
+                            with self.subTest(said), self.assertRaisesRegex(pl.TypeError, re.escape(said)):
+                                cls(**{flag.name: value})
+        self.assertGreater(count, 200)
+
+    def test_flags_of_functions(self):
+        optim = pl.optim
+        for call, text in (
+                (lambda: nn.Linear(2, 2, "no"), "nn.Linear: bias is 'no'"), (lambda: optim.sgd(0.1, nesterov="no"), "optim.sgd: nesterov is 'no'"),
+                (lambda: optim.adam(0.1, nesterov=1), "optim.scale_by_adam: nesterov is 1"),
+                (lambda: optim.scale_by_learning_rate(0.1, flip_sign=0), "optim.scale_by_learning_rate: flip_sign is 0"),
+                (lambda: optim.rmsprop(0.1, centered="no"), "optim.rmsprop: centered is 'no'"),
+                (lambda: optim.rmsprop(0.1, nesterov="no"), "optim.rmsprop: nesterov is 'no'"),
+                (lambda: optim.muon(0.1, nesterov="no"), "optim.scale_by_muon: nesterov is 'no'"),
+                (lambda: optim.adafactor(0.1, multiply_by_parameter_scale="no"), "optim.adafactor: multiply_by_parameter_scale is 'no'"),
+                (lambda: optim.exponential_decay(0.1, 2, 0.5, staircase="no"), "exponential_decay: staircase is 'no'"),
+                (lambda: optim.natural_exp_decay(0.1, 2, 0.5, staircase="no"), "natural_exp_decay: staircase is 'no'"),
+                (lambda: optim.microbatches(2, changes_model="no"), "optim.microbatches: changes_model is 'no'"),
+                (lambda: optim.clip_grad_norm(pl.ones(2), 1.0, error_if_nonfinite="no"), "clip_grad_norm: error_if_nonfinite is 'no'")):
+            with self.subTest(text), self.assertRaisesRegex(pl.TypeError, text + ", expected True or False, at layer_refusals_test.py"):
                 call()
 
     def test_a_class_that_derives_from_a_layer_is_named_as_the_layer(self):

@@ -190,6 +190,42 @@ class Schedules(unittest.TestCase):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()
 
+    def test_numbers_that_make_rates_negative(self):
+        optim = pl.optim
+        for call, text in (
+                (lambda: own_lr.LinearLR(0.1, 0.0), "LinearLR: start_factor is 0.0, expected a number above 0, at most 1"),
+                (lambda: own_lr.LinearLR(0.1, 2.0), "LinearLR: start_factor is 2.0, expected a number above 0, at most 1"),
+                (lambda: own_lr.LinearLR(0.1, 0.5, 5.0), "LinearLR: end_factor is 5.0, expected a number: from 0 to 1"),
+                (lambda: own_lr.LinearLR(0.1, total_iters=-1), "LinearLR: total_iters is -1, expected a number: 0 or more"),
+                (lambda: own_lr.ConstantLR(0.1, 1.5), "ConstantLR: factor is 1.5, expected a number: from 0 to 1"),
+                (lambda: own_lr.ConstantLR(0.1, -1.0), "ConstantLR: factor is -1.0"),
+                (lambda: own_lr.ConstantLR(0.1, 0.5, -1), "ConstantLR: total_iters is -1"),
+                (lambda: own_lr.PolynomialLR(0.1, -1), "PolynomialLR: total_iters is -1"),
+                (lambda: own_lr.PolynomialLR(0.1, 5, -1), "PolynomialLR: power is -1"),
+                (lambda: own_lr.StepLR(0.1, 3, -1.0), "StepLR: gamma is -1.0"),
+                (lambda: own_lr.MultiStepLR(0.1, [-3]), r"MultiStepLR: milestones\[0\] is -3, expected a number: 0 or more"),
+                (lambda: own_lr.MultiStepLR(0.1, [3], -1.0), "MultiStepLR: gamma is -1.0"),
+                (lambda: own_lr.ExponentialLR(0.1, -1.0), "ExponentialLR: gamma is -1.0"),
+                (lambda: own_lr.CyclicLR(0.1, 0.2, mode="exp_range", gamma=-1.0), "CyclicLR: gamma is -1.0"),
+                (lambda: own_lr.OneCycleLR(0.1, epochs=-2, steps_per_epoch=-3), "OneCycleLR: epochs is -2, expected a number above 0"),
+                (lambda: optim.warmup_stable_decay_schedule(0.1, -1, 2, 3), "warmup_stable_decay_schedule: warmup_steps is -1"),
+                (lambda: optim.warmup_stable_decay_schedule(0.1, 1, -2, 3), "warmup_stable_decay_schedule: stable_steps is -2"),
+                (lambda: optim.exponential_decay(0.1, 10, -1.0), "exponential_decay: decay_rate is -1.0"),
+                (lambda: optim.polynomial_schedule(0.1, 0.01, -1, 100), "polynomial_schedule: power is -1"),
+                (lambda: setattr(own_lr.StepLR(0.1, 3), "gamma", -0.5), "StepLR: gamma is -0.5"),
+                (lambda: setattr(own_lr.LinearLR(0.1), "start_factor", 3), "LinearLR: start_factor is 3"),
+                (lambda: setattr(optim.exponential_decay(0.1, 10, 0.5), "decay_rate", -1.0), "exponential_decay: decay_rate is -1.0")):
+            with self.subTest(text), self.assertRaisesRegex(pl.ValueError, text + r".*, at schedules_test.py:\d+"):
+                call()
+
+    def test_at_the_limits(self):
+        """PyTorch accepts these, too."""
+        for schedule, values in ((own_lr.LinearLR(1.0, 1.0, 0.0, total_iters=0), [0.0, 0.0]),
+                                 (own_lr.ConstantLR(1.0, 0.0, total_iters=1), [0.0, 1.0]),
+                                 (own_lr.MultiStepLR(1.0, [], gamma=0.5), [1.0, 1.0]), (own_lr.MultiStepLR(1.0, [3, 0], gamma=0.5), [0.5, 0.5]),
+                                 (own_lr.ExponentialLR(1.0, 1.5), [1.0, 1.5]), (pl.optim.natural_exp_decay(1.0, -1.0, 1), [1.0, np.e])):
+            np.testing.assert_allclose(schedule(pl.arange(2)), values)
+
 
 OF_OPTAX = [
     ("constant_schedule", (0.3,), {}), ("linear_schedule", (0.3, 0.01, 400, 50), {}), ("linear_schedule", (0.3, 0.01, 0), {}),

@@ -105,6 +105,14 @@ class States(unittest.TestCase):
             pl.optim.TrainState(Net()).update(None)
         with self.assertRaisesRegex(pl.TypeError, "no part 'modle'; it has model, optimizer"):
             begun().with_(modle=1)
+        for call, text in ((lambda: pl.optim.TrainState(Net(), 3), "TrainState: the optimizer is 3, expected one that has update"),
+                           (lambda: pl.optim.TrainState(Net(), pl.optim.SGD), "TrainState: the optimizer is <class .*SGD'>, expected one"),
+                           (lambda: pl.optim.TrainState(Net(), pl.optim.sgd(0.1)), "TrainState: the optimizer is a gradient transformation"),
+                           (lambda: pl.optim.TrainState(Net(), key=5), "TrainState: the key is 5, expected a random key"),
+                           (lambda: pl.optim.TrainState(Net(), key=pl.ones(2)), "TrainState: the key is .*, expected a random key"),
+                           (lambda: pl.optim.TrainState(None), "TrainState: the model is None")):
+            with self.subTest(text), self.assertRaisesRegex(pl.TypeError, text + r".*, at train_state_test.py:\d+"):
+                call()
 
 
 class StateInAnObject(unittest.TestCase):

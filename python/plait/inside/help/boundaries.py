@@ -12,6 +12,7 @@ from plait.inside.arrays.array_api import NamespaceInfo
 from plait.inside.arrays.devices import is_name_of_device
 from plait.inside.help.keywords import keyword_for
 from plait.inside.jit.jitting import Jitted
+from plait.inside.optimizers.numbers import expect_flag
 from plait.inside.transforms.applied import Applied
 from plait.inside.trees.module import Module
 
@@ -72,7 +73,7 @@ def _guard_methods(cls, names):
                 setattr(owner, name, property(_core._boundary(found.fget), doc=found.__doc__))
 
 
-# Calls of constructors with wrong arguments get an error of the library.
+# Calls of constructors with wrong arguments, and with flags that are not True or False, get an error of the library.
 
 
 def _guard_constructor(cls):
@@ -81,12 +82,24 @@ def _guard_constructor(cls):
         if isinstance(found, types.FunctionType) and owner.__module__.startswith("plait."):
             if found.__code__.co_filename == "<string>":  # a dataclass's
                 found.__code__ = found.__code__.replace(co_filename=__file__)
-            owner.__init__ = _core._boundary(_constructor(found))
+            owner.__init__ = _core._boundary(_constructor(found, _flags_of(found) if issubclass(owner, Module) else {}))
 
 
-def _constructor(init):
+def _flags_of(init):
+    """The parameters whose defaults are True or False: their places by name, None for those that are passed by name only."""
+    init = inspect.unwrap(init)
+    places = init.__code__.co_varnames[1:init.__code__.co_argcount]
+    defaults = dict(zip(reversed(places), reversed(init.__defaults__ or ()))) | (init.__kwdefaults__ or {})
+    return {name: places.index(name) if name in places else None for name, value in defaults.items() if isinstance(value, bool)}
+
+
+def _constructor(init, flags):
     @functools.wraps(init)
     def construct(self, *arguments, **named):
+        for name, place in flags.items():
+            value = arguments[place] if place is not None and place < len(arguments) else named.get(name, True)
+            if not isinstance(value, bool):
+                expect_flag(f"{_name_of(self)}: {name}", value)
         try:
             init(self, *arguments, **named)
         except builtins.TypeError as error:
@@ -103,9 +116,14 @@ def _is_of_call(error, init):
     return below is None or below.tb_next is None and hasattr(init, "__wrapped__") and below.tb_frame.f_code is init.__code__
 
 
-def _wrong_arguments(made, init, said, arguments):
+def _name_of(made):
+    """The public name of the class of an object, or of the one that it derives from: nn.Linear."""
     cls = next(each for each in type(made).__mro__ if each.__module__.startswith("plait"))
-    name = f"{cls.__module__.removeprefix('plait.')}.{cls.__name__}".removeprefix("plait.")
+    return f"{cls.__module__.removeprefix('plait.')}.{cls.__name__}".removeprefix("plait.")
+
+
+def _wrong_arguments(made, init, said, arguments):
+    name = _name_of(made)
     _, *parameters = inspect.signature(init).parameters.values()
     _, is_unknown, keyword = said.partition("unexpected keyword argument ")
     renamed = keyword_for(keyword.strip("'"), [each.name for each in parameters]) if is_unknown else None

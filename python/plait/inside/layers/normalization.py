@@ -1,7 +1,7 @@
 """Normalisation by the statistics of each sample."""
 
-from plait import _core
-from plait.inside.layers.checks import expect_dimensions, multiple, number, whole
+from plait import _core, errors
+from plait.inside.layers.checks import expect_dimensions, multiple, name_of, number, whole
 from plait.inside.layers.on_device import on_device
 from plait.inside.trees.module import Module
 
@@ -13,6 +13,8 @@ def affine_weights(shape, affine, bias, dtype):
 
 def _shape(layer, normalized_shape):
     sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    if not sizes:
+        raise errors.ValueError(f"{name_of(layer)}: normalized_shape is {normalized_shape!r}, expected one size or more")
     return tuple(whole(layer, "normalized_shape", size) for size in sizes)
 
 

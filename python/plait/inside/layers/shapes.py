@@ -33,6 +33,8 @@ class Unflatten(Module):
         if not isinstance(unflattened_size, (tuple, list)):
             raise errors.TypeError(f"{name_of(self)}: unflattened_size is {unflattened_size!r}, expected a tuple of sizes")
         self.unflattened_size = tuple(whole(self, "unflattened_size", size, -1) for size in unflattened_size)
+        if self.unflattened_size.count(-1) > 1:
+            raise errors.ValueError(f"{name_of(self)}: unflattened_size is {unflattened_size!r}, expected -1 at one place at most")
 
     def __call__(self, input):
         return _core.unflatten(input, self.dim, self.unflattened_size)

@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.help.unused import expect_model_used
-from plait.inside.layers.checks import probability, whole
+from plait.inside.layers.checks import number, probability, whole
 from plait.inside.layers.dropped import dropped
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.on_device import on_device
@@ -48,7 +48,7 @@ class LoRALinear(Module):
         self.base = Buffer(base)
         self.lora_A = uniform_weights((rank, inputs), max(inputs, 1) ** -0.5, key, dtype)
         self.lora_B = _core.zeros((outputs, rank), dtype=dtype)
-        self.rank, self.alpha, self.dropout = rank, rank if alpha is None else alpha, dropout
+        self.rank, self.alpha, self.dropout = rank, rank if alpha is None else number(self, "alpha", alpha), dropout
 
     @property
     def weight(self):

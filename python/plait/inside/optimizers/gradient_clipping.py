@@ -6,7 +6,7 @@ from plait import _core, errors
 from plait.inside.arrays.devices import beside
 from plait.inside.help.unused import expect_used
 from plait.inside.optimizers.grouped import wide_of
-from plait.inside.optimizers.numbers import number
+from plait.inside.optimizers.numbers import expect_flag, number
 from plait.inside.settings.anomaly import check_finite
 from plait.inside.trees.sharing import distinct
 from plait.tree import flatten, map as map_tree
@@ -25,6 +25,7 @@ def get_total_norm(gradient, norm_type=2.0, error_if_nonfinite=False):
 def _norm(name, gradient, norm_type, error_if_nonfinite):
     if not isinstance(norm_type, (int, float)) or not norm_type > 0:
         raise errors.ValueError(f"{name}: norm_type is {norm_type!r}, expected a positive number")
+    expect_flag(f"{name}: error_if_nonfinite", error_if_nonfinite)
     norm_type = float(norm_type)
     leaves = distinct(_tensors(name, gradient)).values
     if error_if_nonfinite:

@@ -4,7 +4,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.optimizers.schedule import SHAPES, Schedule, cosine, expect_option, expect_schedules, linear
+from plait.inside.optimizers.schedule import SHAPES, Schedule, as_numbers, cosine, expect_option, expect_schedules, linear
 from plait.inside.optimizers.schedules import Joined
 from plait.inside.transforms.control import while_loop
 
@@ -154,7 +154,7 @@ class _Momentum(Schedule):
 
 class _CyclesMomentum(Schedule):
     def _set_momentum(self, cycle_momentum, base_momentum, max_momentum):
-        self.cycle_momentum, self.base_momentum, self.max_momentum = bool(cycle_momentum), base_momentum, max_momentum
+        self.cycle_momentum, self.base_momentum, self.max_momentum = cycle_momentum, base_momentum, max_momentum
 
     @property
     def momentum(self):
@@ -223,11 +223,12 @@ class OneCycleLR(_CyclesMomentum):
         if total_steps is None:
             if not isinstance(epochs, int) or not isinstance(steps_per_epoch, int):
                 raise errors.TypeError("OneCycleLR: expected total_steps, or epochs and steps_per_epoch")
+            as_numbers("OneCycleLR", "epochs", epochs), as_numbers("OneCycleLR", "steps_per_epoch", steps_per_epoch)
             total_steps = epochs * steps_per_epoch
         if isinstance(pct_start, (int, float)) and not 0 <= pct_start <= 1:
             raise errors.ValueError(f"OneCycleLR: pct_start is {pct_start}, expected a number from 0 to 1")
         self.max_lr, self.total_steps, self.pct_start, self.anneal_strategy = max_lr, total_steps, pct_start, anneal_strategy
-        self.div_factor, self.final_div_factor, self.three_phase = div_factor, final_div_factor, bool(three_phase)
+        self.div_factor, self.final_div_factor, self.three_phase = div_factor, final_div_factor, three_phase
         self._set_momentum(cycle_momentum, base_momentum, max_momentum)
 
     def _at(self, step):

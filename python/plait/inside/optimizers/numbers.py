@@ -82,6 +82,8 @@ def _shown(least, below):
         return " above 0" if least == TINY else f": {least:g} or more"
     if below == TINY:
         return ": 0 or less"
+    if (least, below) == (TINY, ABOVE_ONE):
+        return " above 0, at most 1"
     return f": from {least:g} to 1" if below == ABOVE_ONE else f": from {least:g} to below {below:g}"
 
 

@@ -5,7 +5,7 @@ from numbers import Real
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
-from plait.inside.optimizers.numbers import is_known
+from plait.inside.optimizers.numbers import expect_flag, is_known
 from plait.inside.transformations.transformation import expect_function, is_inexact
 from plait.inside.transforms.batching import vmap
 from plait.tree import flatten, map as map_tree
@@ -50,8 +50,7 @@ def make_perturbed_fun(fun, num_samples=1000, sigma=0.1, noise="gumbel", use_bas
     if not 1 <= num_samples <= _MOST_SAMPLES:
         raise errors.ValueError(f"{what}: num_samples is {num_samples}, expected 1 to {_MOST_SAMPLES}")
     _expect_sigma(what, sigma)
-    if not isinstance(use_baseline, bool):
-        raise errors.TypeError(f"{what}: use_baseline is {in_words(use_baseline)}, expected True or False")
+    expect_flag(f"{what}: use_baseline", use_baseline)
     drawn = _noise(what, noise)
 
     def perturbed(key, x):

@@ -5,13 +5,17 @@ import math
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
-from plait.inside.optimizers.numbers import TINY, is_schedule, number
+from plait.inside.optimizers.numbers import ABOVE_ONE, TINY, is_schedule, number
 from plait.inside.trees.closed import Closed
 
 ANY = (-math.inf, math.inf)
 POSITIVE = (TINY, math.inf)
-LIMITS = dict.fromkeys(("step_size", "T_max", "T_0", "transition_steps", "decay_steps", "step_size_up", "step_size_down", "total_steps",
-                        "anneal_epochs"), POSITIVE)
+FROM_ZERO = (0.0, math.inf)
+LIMITS = (dict.fromkeys(("step_size", "T_max", "T_0", "transition_steps", "decay_steps", "step_size_up", "step_size_down", "total_steps", "epochs",
+                         "steps_per_epoch", "anneal_epochs"), POSITIVE) |
+          dict.fromkeys(("gamma", "total_iters", "milestones", "power", "warmup_steps", "stable_steps"), FROM_ZERO))
+OF_SCHEDULES = {("LinearLR", "start_factor"): (TINY, ABOVE_ONE), ("LinearLR", "end_factor"): (0.0, ABOVE_ONE),
+                ("ConstantLR", "factor"): (0.0, ABOVE_ONE), ("exponential_decay", "decay_rate"): FROM_ZERO}
 SEVERAL = ("boundaries", "scales", "milestones")  # options that are several numbers
 
 
@@ -31,21 +35,26 @@ class Schedule(Closed):
 
     def __setattr__(self, name, value):
         if name not in self._static and not (name in self._others and isinstance(value, (str, bool, type(None)))):
-            value = as_numbers(type(self).__name__, name, value)
+            value = as_numbers(self._owner(), name, value)
         super().__setattr__(name, value)
+
+    def _owner(self):
+        """The name of the schedule."""
+        return next(each.__name__ for each in type(self).__mro__ if each.__module__.startswith("plait."))
 
 
 class Curve(Schedule):
     """A schedule that is a function of the step and of numbers, and of others, which may be words, flags or None."""
 
-    _static = ("formula", "names", "_others")
+    _static = ("formula", "names", "_others", "_name")
 
     def __init__(self, formula, name, numbers, **others):
-        self.formula, self.names, self._others = formula, (*numbers, *others), tuple(others)
-        for each, value in numbers.items():
-            setattr(self, each, as_numbers(name, each, value))
-        for each, value in others.items():
+        self.formula, self.names, self._others, self._name = formula, (*numbers, *others), tuple(others), name
+        for each, value in {**numbers, **others}.items():
             setattr(self, each, value)
+
+    def _owner(self):
+        return self._name
 
     def _at(self, step):
         return self.formula(step, *(getattr(self, each) for each in self.names))
@@ -53,7 +62,7 @@ class Curve(Schedule):
 
 def as_numbers(owner, name, value):
     """An attribute as a number, or a tuple of them, checked."""
-    what, limits = f"{owner}: {name}", LIMITS.get(name, ANY)
+    what, limits = f"{owner}: {name}", OF_SCHEDULES.get((owner, name), LIMITS.get(name, ANY))
     if name in SEVERAL and isinstance(value, (list, tuple)):
         return tuple(number(f"{what}[{i}]", each, *limits) for i, each in enumerate(value))
     return number(what, value, *limits)

@@ -4,7 +4,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.optimizers.numbers import number
+from plait.inside.optimizers.numbers import expect_flag, number
 from plait.inside.optimizers.schedule import (
     ANY, POSITIVE, SHAPES, Curve, Schedule, expect_option, expect_in_order, expect_schedules, known)
 
@@ -85,11 +85,12 @@ def exponential_decay(init_value, transition_steps, decay_rate, transition_begin
     [1.    0.5   0.25  0.125] : f64[4]
     """
     number("exponential_decay: transition_steps", transition_steps, *POSITIVE)
+    expect_flag("exponential_decay: staircase", staircase)
     if known(decay_rate) == 0:
         return constant_schedule(init_value)
     begin = max(transition_begin, 0) if known(transition_begin) is not None else transition_begin
     return Curve(_exponential, "exponential_decay", {"init_value": init_value, "transition_steps": transition_steps, "decay_rate": decay_rate,
-                                                     "transition_begin": begin}, staircase=bool(staircase), end_value=end_value)
+                                                     "transition_begin": begin}, staircase=staircase, end_value=end_value)
 
 
 def _exponential(step, init_value, steps, rate, begin, is_staircase, end_value):
@@ -106,8 +107,9 @@ def natural_exp_decay(init_value, decay_rate, transition_steps, staircase=False)
     >>> round(plait.optim.natural_exp_decay(1.0, 1.0, 10)(10).item(), 4)
     0.3679
     """
+    expect_flag("natural_exp_decay: staircase", staircase)
     return Curve(_natural, "natural_exp_decay", {"init_value": init_value, "decay_rate": decay_rate, "transition_steps": transition_steps},
-                 staircase=bool(staircase))
+                 staircase=staircase)
 
 
 def _natural(step, init_value, rate, steps, is_staircase):

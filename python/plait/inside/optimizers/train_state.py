@@ -4,6 +4,7 @@ import copy
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import in_words
 from plait.inside.help.unused import expect_used
 from plait.inside.trees.module import Module
 from plait.inside.trees.roles import replaced_buffers
@@ -26,6 +27,7 @@ class TrainState(Module):
     """
 
     def __init__(self, model, optimizer=None, *, key=None, step=0, loader=None, metrics=None):
+        _expect_parts(model, optimizer, key)
         self.model, self.optimizer, self.loader, self.metrics = model, optimizer, loader, metrics
         self.key = _core.random.draw_key() if key is None else key
         self.step = _core.astype(asarray(step), _core.i64)
@@ -79,3 +81,19 @@ class TrainState(Module):
                 raise errors.TypeError(f"{type(self).__name__} has no part {name!r}; it has {', '.join(own)}")
             setattr(following, name, value)
         return following
+
+
+_EXAMPLE = "TrainState(model, plait.optim.AdamW(model), key=plait.random.key(0))"
+
+
+def _expect_parts(model, optimizer, key):
+    """TypeError for what cannot be the model, the optimizer or the key of a run."""
+    if model is None:
+        raise errors.TypeError.with_hint("TrainState: the model is None, expected a model", _EXAMPLE)
+    if optimizer is not None and (isinstance(optimizer, type) or not callable(getattr(optimizer, "update", None))):
+        raise errors.TypeError.with_hint(f"TrainState: the optimizer is {in_words(optimizer)}, expected one that has update", _EXAMPLE)
+    if optimizer is not None and hasattr(optimizer, "init"):
+        raise errors.TypeError.with_hint("TrainState: the optimizer is a gradient transformation, which has no state of its own",
+                                         "plait.optim.Optimizer(transformation, model)")
+    if key is not None and not (isinstance(key, _core.Tensor) and key.dtype == _core.key):
+        raise errors.TypeError.with_hint(f"TrainState: the key is {in_words(key)}, expected a random key", _EXAMPLE)

@@ -4,6 +4,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.optimizers.numbers import expect_flag
 from plait.inside.transformations.transformation import (ANY, POSITIVE, Columns, GradientTransformation, PerWeight, State, square, squared_norm, widened)
 from plait.inside.settings.anomaly import check_finite
 from plait.random import key as make_key, normal, split_key
@@ -155,6 +156,7 @@ def per_example_layer_norm_clip(grads, global_l2_norm_clip, uniform=True):
     columns = Columns(name, grads)
     _expect_batch(name, columns.leaves)
     sizes = [math.prod(each.shape[1:]) for each in columns.leaves]
+    expect_flag("optim.per_example_layer_norm_clip: uniform", uniform)
     parts = [1.0 / len(sizes) if uniform else size / sum(sizes) for size in sizes]
     rows = [per_example_global_norm_clip(each, global_l2_norm_clip * part**0.5) for each, part in zip(columns.leaves, parts)]
     return columns.tree([row[0] for row in rows]), columns.tree([row[1] for row in rows])

@@ -1,6 +1,7 @@
 """Optimizers as transformations: optax's aliases."""
 
 from plait import _core
+from plait.inside.optimizers.numbers import expect_flag
 from plait.inside.transformations.accumulation import ema, trace
 from plait.inside.transformations.clipping import add_noise, differentially_private_aggregate
 from plait.inside.transformations.combining import chain, masked
@@ -19,6 +20,7 @@ def sgd(learning_rate, momentum=None, nesterov=False, accumulator_dtype=None):
     >>> tx.update(plait.tensor([1.0, -2.0]), tx.init(plait.zeros(2)))[0]
     [-0.1  0.2] : f32[2]
     """
+    expect_flag("optim.sgd: nesterov", nesterov)
     first = identity() if momentum is None else trace(momentum, nesterov, accumulator_dtype)
     return chain(first, scale_by_learning_rate(learning_rate))
 

@@ -1,6 +1,7 @@
 """Optimizers as transformations: optax's aliases of those that divide by squares."""
 
 from plait import _core
+from plait.inside.optimizers.numbers import expect_flag
 from plait.inside.transformations.accumulation import ema, trace
 from plait.inside.transformations.clipping import clip_by_block_rms
 from plait.inside.transformations.combining import chain
@@ -89,6 +90,8 @@ def rmsprop(learning_rate, decay=0.9, eps=1e-8, initial_scale=0.0, eps_in_sqrt=T
     >>> tx.update(plait.tensor([1.0, -2.0]), tx.init(plait.zeros(2)))[0]
     [-0.31622776  0.31622776] : f32[2]
     """
+    expect_flag("optim.rmsprop: centered", centered)
+    expect_flag("optim.rmsprop: nesterov", nesterov)
     first = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt, bias_correction)
     return chain(first, scale_by_learning_rate(learning_rate), identity() if momentum is None else trace(momentum, nesterov))
 
@@ -102,6 +105,7 @@ def adafactor(learning_rate=None, min_dim_size_to_factor=128, decay_rate=0.8, de
     >>> tx.update(plait.tensor([1.0, -2.0]), tx.init(plait.ones(2)), plait.ones(2))[0]
     [-0.1  0.1] : f32[2]
     """
+    expect_flag("optim.adafactor: multiply_by_parameter_scale", multiply_by_parameter_scale)
     parts = [scale_by_factored_rms(factored, decay_rate, decay_offset, min_dim_size_to_factor, eps)]
     if clipping_threshold is not None:
         parts.append(clip_by_block_rms(clipping_threshold))

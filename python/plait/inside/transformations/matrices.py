@@ -5,6 +5,7 @@ import math
 from numbers import Real
 
 from plait import _core, errors
+from plait.inside.optimizers.numbers import expect_flag
 from plait.inside.transformations.accumulation import whole
 from plait.inside.transformations.descents import adamw
 from plait.inside.transformations.clipping import as_key
@@ -71,6 +72,8 @@ class _scale_by_muon(Adaptive):  # noqa: N801: optax's names
 
     def __post_init__(self):
         whole("optim.scale_by_muon: ns_steps", self.ns_steps, most=_MOST_STEPS)
+        for name in "nesterov", "adaptive":
+            expect_flag(f"optim.scale_by_muon: {name}", getattr(self, name))
         _rows_of(self.ns_coeffs, self.ns_steps)
         if self.preconditioning not in ("frobenius", "schatten", "aol"):
             raise errors.ValueError(f"optim.scale_by_muon: preconditioning is {self.preconditioning!r}, expected 'frobenius', 'schatten' or 'aol'")

@@ -1,7 +1,7 @@
 """Transformations that scale updates: by numbers, schedules, norms of the weights."""
 
 from plait import _core, errors
-from plait.inside.optimizers.numbers import number_at
+from plait.inside.optimizers.numbers import expect_flag, number_at
 from plait.inside.transformations.transformation import ANY, POSITIVE, GradientTransformation, PerWeight, identity, square, squared_norm, State, zero_steps
 from plait.inside.transformations.combining import masked
 
@@ -55,6 +55,7 @@ def scale_by_learning_rate(learning_rate=None, *, flip_sign=True):
     >>> tx.learning_rate
     0.1 : f64[]
     """
+    expect_flag("optim.scale_by_learning_rate: flip_sign", flip_sign)
     return identity() if learning_rate is None else _scale_by_learning_rate(learning_rate, flip_sign)
 
 

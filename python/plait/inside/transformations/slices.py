@@ -3,6 +3,7 @@
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
 from plait.inside.help.names import in_words
+from plait.inside.optimizers.numbers import expect_flag
 from plait.inside.optimizers.schedule import expect_option
 from plait.inside.transformations.transformation import wide
 from plait.inside.transforms.control import scan
@@ -36,6 +37,7 @@ def microbatches(n, *, reduce="mean", changes_model=False, weight=None):
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise errors.ValueError(f"optim.microbatches: n is {n!r}, expected an integer: 1 or more")
     expect_option("optim.microbatches", "reduce", reduce, ("mean", "sum"))
+    expect_flag("optim.microbatches: changes_model", changes_model)
     if weight is not None and reduce == "sum":
         raise errors.ValueError("optim.microbatches: weight is of a mean, and reduce is 'sum'")
     if weight is not None and not callable(weight):
