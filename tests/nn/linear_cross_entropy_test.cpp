@@ -4,6 +4,7 @@
 #include "plait/nn/losses/linear_cross_entropy.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -270,6 +271,28 @@ TEST(LinearCrossEntropy, NoInstructionHasTheLogits) {
     EXPECT_LE(most_elements(trace(ours)(given, target).program), 5 * 50);
     EXPECT_GE(most_elements(trace(value_and_grad(theirs))(given, target).program), 60 * 50);
     EXPECT_LE(most_elements(trace(value_and_grad(ours))(given, target).program), 5 * 50);
+  }
+}
+
+TEST(LinearCrossEntropy, BlocksAreSmallerThanManyLogits) {
+  // The rows, the classes, and the most rows of a block.
+  for (const auto& [rows, classes, block] : std::vector<std::array<int64_t, 3>>{
+           {100, 50'000, 25}, {8, 200'000, 5}, {256, 50'000, 64}, {1024, 8000, 256}}) {
+    const Given given{zeros({rows, 1}), zeros({classes, 1}), zeros({classes})};
+    const auto step = value_and_grad(ours_of({}));
+    const ir::Program program = trace(step)(given, zeros({rows}, DType::i64)).program;
+    EXPECT_EQ(most_elements(program), block * classes) << rows << " rows";
+  }
+}
+
+TEST(LinearCrossEntropy, TheRowsOfABlockMayBeASymbol) {
+  const Given some{draw(5, {1, 3}), draw(2, {5000, 3}), draw(3, {5000})};
+  const auto jitted = jit(frozen(value_and_grad(ours_of({}))));
+  for (const int64_t count : {1, 3, 250, 900, 1100}) {
+    const Given given{draw(5, {count, 3}), some.weight, some.bias};
+    const Tensor target = random::randint(random::key(6), {count}, 0, 5000);
+    const auto wanted = value_and_grad(theirs_of({}))(given, target);
+    EXPECT_LT(difference(jitted(given, target), wanted), 1e-10) << count << " rows";
   }
 }
 

@@ -1,5 +1,6 @@
 #include "plait/nn/losses/linear_cross_entropy.h"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 #include <tuple>
@@ -54,6 +55,9 @@ void expect_shape(std::string_view what, const Tensor& x, const Shape& wanted) {
       .at(Location::of_caller());
 }
 
+constexpr int64_t kMostRows = 256;                // rows of a block
+constexpr int64_t kFewLogits = int64_t{1} << 20;  // which need not be divided
+
 bool is_known_to_be_0(Dim size) { return same(size, Dim(0)); }
 
 DType dtype_of_sums(const LinearOperands& operands) {
@@ -72,7 +76,7 @@ struct RowLosses {
   int64_t ignore_index = -100;
   double label_smoothing = 0;
   std::optional<double> softcap;
-  int64_t chunk = 256;
+  std::optional<int64_t> chunk;
 
   // The losses of some rows, from all of their logits.
   Tensor of_block(const LinearOperands& operands, const Tensor& target) const {
@@ -88,16 +92,26 @@ struct RowLosses {
                                  .reduction = Reduction::none});
   }
 
+  // The rows of a block: a quarter of all, from those that have few logits to kMostRows.
+  Dim rows_of_block(Dim rows) const {
+    if (chunk) return *chunk;
+    const Dim of_row = classes * sizes.element_count();  // logits
+    if (!of_row.is_number()) return kMostRows;
+    const int64_t few = std::max<int64_t>(kFewLogits / std::max<int64_t>(of_row.number(), 1), 1);
+    return min(max(floor_div(rows, 4), few), kMostRows);
+  }
+
   // step(carry, x, target) returns the next carry and an output for each row: for all blocks of
-  // `chunk` rows, then for the rows that remain. Returns the last carry and all outputs.
+  // rows, then for the rows that remain. Returns the last carry and all outputs.
   template <class Carry, class Step>
   std::pair<Carry, Tensor> each_block(const Step& step, Carry carry, const Tensor& x,
                                       const Tensor& target) const {
-    const Dim rows = x.shape(0), blocks = floor_div(rows, chunk), in_blocks = blocks * chunk;
+    const Dim rows = x.shape(0), of_block = rows_of_block(rows);
+    const Dim blocks = floor_div(rows, of_block), in_blocks = blocks * of_block;
     std::vector<Tensor> outputs;
     if (!is_known_to_be_0(blocks)) {
       const auto cut = [&](const Tensor& all) {
-        return reshape(slice_axis(all, 0, 0, in_blocks), with_front({blocks, chunk}, all, 1));
+        return reshape(slice_axis(all, 0, 0, in_blocks), with_front({blocks, of_block}, all, 1));
       };
       const auto each = [&](const Carry& before, const std::pair<Tensor, Tensor>& block) {
         return step(before, block.first, block.second);
@@ -183,8 +197,8 @@ struct RowLosses {
   }
 };
 
-void expect_options(double label_smoothing, std::optional<double> softcap, int64_t chunk,
-                    Reduction reduction) {
+void expect_options(double label_smoothing, std::optional<double> softcap,
+                    std::optional<int64_t> chunk, Reduction reduction) {
   if (!(label_smoothing >= 0 && label_smoothing <= 1)) {
     throw ValueError("the smoothing is {}, expected 0 to 1", label_smoothing)
         .at(Location::of_caller());
@@ -192,8 +206,8 @@ void expect_options(double label_smoothing, std::optional<double> softcap, int64
   if (softcap && !(*softcap > 0)) {
     throw ValueError("softcap is {}, expected more than 0", *softcap).at(Location::of_caller());
   }
-  if (chunk < 1) {
-    throw ValueError("chunk is {}, expected a number of rows", chunk).at(Location::of_caller());
+  if (chunk && *chunk < 1) {
+    throw ValueError("chunk is {}, expected a number of rows", *chunk).at(Location::of_caller());
   }
   if (reduction == Reduction::batchmean) {
     throw ValueError("the reduction is batchmean, expected none, mean or sum")

@@ -19,11 +19,12 @@ struct LinearCrossEntropyOptions {
   double label_smoothing = 0;
   Reduction reduction = Reduction::mean;  // none, mean or sum
   std::optional<double> softcap = {};     // s: each logit becomes s · tanh(logit / s)
-  int64_t chunk = 256;                    // rows of a block
+  std::optional<int64_t> chunk = {};      // rows of a block
 };
 // cross_entropy(linear(x, linear_weight, linear_bias), target), computed and differentiated for
 // `chunk` rows of x at a time: neither the logits of all rows nor their gradients are ever in
-// memory.
+// memory. By default these are 256 rows, or a quarter of fewer than 1024, but not less than have
+// 2^20 logits.
 //
 // x is [..., features]. The target has an index of a class for each row, or the probabilities of
 // all classes. With a linear_weight [classes, sizes…, features] there are `sizes` targets for each
@@ -39,7 +40,7 @@ struct LinearCrossEntropyLossOptions {
   int64_t ignore_index = -100;
   double label_smoothing = 0;
   std::optional<double> softcap = {};
-  int64_t chunk = 256;
+  std::optional<int64_t> chunk = {};
   DType dtype = DType::f32;
 };
 // CrossEntropyLoss of a Linear whose logits are never in memory: linear_cross_entropy.
@@ -52,7 +53,7 @@ struct LinearCrossEntropyLoss {
   int64_t ignore_index = -100;
   double label_smoothing = 0;
   std::optional<double> softcap;
-  int64_t chunk = 256;
+  std::optional<int64_t> chunk;
 
   static LinearCrossEntropyLoss init(const Tensor& key, int64_t in_features, int64_t num_classes,
                                      const LinearCrossEntropyLossOptions& options = {});

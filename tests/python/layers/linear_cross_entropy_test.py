@@ -147,6 +147,17 @@ class Ways(unittest.TestCase):
                 given = pl.asarray(draw(count, 3)), *self.given[1:], pl.asarray(RANDOM.integers(0, 7, count))
                 self.same(program(*given), pl.value_and_grad(theirs, (0, 1, 2))(*given), f"{count} rows")
 
+    def test_any_number_of_rows_by_default(self):
+        """The size of a block is an expression then."""
+        weight, ours = pl.asarray(draw(5000, 3)), lambda x, w, target: pl.nn.linear_cross_entropy(x, w, target)
+        program = pl.trace(pl.value_and_grad(ours, (0, 1)))(pl.Spec("f64[n, 3]"), pl.Spec("f64[5000, 3]"), pl.Spec("i64[n]"))
+        run = pl.jit(pl.value_and_grad(ours, (0, 1)))
+        for count in (1, 3, 250, 900, 1100):
+            given = pl.asarray(draw(count, 3)), weight, pl.asarray(RANDOM.integers(0, 5000, count))
+            wanted = pl.value_and_grad(plain, (0, 1))(*given)
+            for found in program(*given), run(*given):
+                self.same(found, wanted, f"{count} rows")
+
     def test_narrow_floats(self):
         x, weight, target = draw(300, 8), draw(40, 8), RANDOM.integers(0, 40, 300)
         wanted, slopes = pl.value_and_grad(lambda x, w: plain(x, w, target), (0, 1))(pl.asarray(x), pl.asarray(weight))
@@ -190,6 +201,18 @@ class Memory(unittest.TestCase):
                 with self.subTest(reduction=reduction):
                     self.assertGreaterEqual(max(sizes_in(pl.trace(transform(theirs))(*given))), 60 * 50)
                     self.assertLessEqual(max(sizes_in(pl.trace(transform(ours))(*given))), 5 * 50)
+
+    def test_small_batches_of_many_classes(self):
+        """A block is smaller than the logits where these are many."""
+        for rows, classes, block in ((100, 50_000, 25), (8, 200_000, 5), (256, 50_000, 64), (1024, 8000, 256), (4096, 50_000, 256)):
+            given = pl.Spec(f"f32[{rows}, 1]"), pl.Spec(f"f32[{classes}, 1]"), pl.Spec(f"i64[{rows}]")
+            for reduction in REDUCTIONS:
+                def ours(x, w, target):
+                    return pl.sum(pl.nn.linear_cross_entropy(x, w, target, reduction=reduction))
+
+                for transform in (lambda f: f), (lambda f: pl.value_and_grad(f, (0, 1))):
+                    with self.subTest(rows=rows, reduction=reduction):
+                        self.assertEqual(max(sizes_in(pl.trace(transform(ours))(*given))), block * classes)
 
     def test_eagerly(self):
         """The peak of the whole computation is far below the size of the logits."""

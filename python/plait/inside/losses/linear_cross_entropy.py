@@ -13,13 +13,14 @@ from plait.inside.transforms.custom_rules import custom_vjp
 from plait.inside.transforms.derivatives import value_and_grad
 from plait.inside.transforms.remat import remat
 
-_CHUNK = 256
+_CHUNK = 256  # rows of a block, of batches of 1024 rows and more
+_FEW = 2**20  # logits that need not be divided
 
 
 def linear_cross_entropy(x, linear_weight, target, *, linear_bias=None, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean",
-                         softcap=None, chunk=_CHUNK):
+                         softcap=None, chunk=None):
     """cross_entropy(x @ linear_weight.T + linear_bias, target) without the logits in memory: they are computed, and differentiated,
-    for `chunk` rows of x at a time.
+    for `chunk` rows of x at a time. By default these are 256 rows, or a quarter of fewer than 1024, but not less than have 2^20 logits.
 
     x is [..., features]. The target has an index of a class for each row, or the probabilities of all classes. With a linear_weight
     [classes, *sizes, features] there are `sizes` targets for each row, and x is [batch, features]. softcap=s replaces each
@@ -52,7 +53,7 @@ def _expect_options(what, label_smoothing, softcap, chunk):
     expect_number(f"{what}: label_smoothing", label_smoothing, 0, 1)
     if softcap is not None and not (isinstance(softcap, _core.Tensor) or is_number(softcap) and softcap > 0):
         raise errors.ValueError(f"nn.{what}: softcap is {softcap!r}, expected more than 0")
-    if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
+    if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1):
         raise errors.ValueError(f"nn.{what}: chunk is {chunk!r}, expected a number of rows")
 
 
@@ -99,17 +100,23 @@ class _Rows:
         return _core.sum(self.block(linear, target))
 
     def each_block(self, step, carry, x, target):
-        """(carry, outputs of all rows) of step(carry, (x, target)) for blocks of `chunk` rows, and for the rows that remain."""
-        rows, outputs = x.shape[0], []
-        count, left = rows // self.chunk, rows % self.chunk
+        """(carry, outputs of all rows) of step(carry, (x, target)) for blocks of rows, and for the rows that remain."""
+        rows, chunk, outputs = x.shape[0], self.chunk or self.default_chunk(x), []
+        count, left = rows // chunk, rows % chunk
         if not _is_nothing(count):
-            blocks = (_core.reshape(each[:count * self.chunk], (count, self.chunk, *each.shape[1:])) for each in (x, target))
+            blocks = (_core.reshape(each[:count * chunk], (count, chunk, *each.shape[1:])) for each in (x, target))
             carry, found = scan(step, carry, tuple(blocks))
-            outputs.append(_core.reshape(found, (count * self.chunk, *found.shape[2:])))
+            outputs.append(_core.reshape(found, (count * chunk, *found.shape[2:])))
         if not _is_nothing(left) or not outputs:
-            carry, found = step(carry, (x[count * self.chunk:], target[count * self.chunk:]))
+            carry, found = step(carry, (x[count * chunk:], target[count * chunk:]))
             outputs.append(found)
         return carry, _core.concat(outputs, axis=0)
+
+    def default_chunk(self, x):
+        """A quarter of the rows, from those that have few logits to 256. The number of rows may be a symbol."""
+        logits = math.prod(self.sizes, start=self.classes)  # in a row
+        least = min(max(_FEW // max(logits, 1), 1), _CHUNK) if isinstance(logits, int) else _CHUNK
+        return least + x[:x.shape[0] // 4][least:_CHUNK].shape[0]
 
     def losses(self, linear, target):
         """Each row's; the logits are recomputed in the backward pass."""
@@ -171,7 +178,7 @@ class LinearCrossEntropyLoss(ClassLoss):
 
     @on_device
     def __init__(self, in_features, num_classes, *, out_features=(), bias=False, reduction="mean", weight=None, ignore_index=None,
-                 label_smoothing=0.0, softcap=None, chunk=_CHUNK, key=None, dtype=_core.f32):
+                 label_smoothing=0.0, softcap=None, chunk=None, key=None, dtype=_core.f32):
         super().__init__(weight, reduction=reduction)
         _expect_options("LinearCrossEntropyLoss", label_smoothing, softcap, chunk)
         if self.weight is not None and self.weight.shape[0] != num_classes:
