@@ -61,7 +61,8 @@ auto over(int64_t n, const First& first, const Next& next, const Batch& batch) {
 // Makes a function of a model and a batch, such as value_and_grad(loss), run over n slices of the
 // batch one after another, along the first axis of all arguments but the first. The result is the
 // mean over the slices: for a loss that is a mean, that of the whole batch. With Reduction::sum it
-// is their sum: for a loss that is a sum.
+// is their sum: for a loss that is a sum. The slices are of one size: Python's microbatches takes
+// batches that n does not divide, weights of slices, and keys, which it splits.
 //
 //   auto [loss, gradients] = optim::microbatches(4, value_and_grad(loss_of))(model, x, y);
 template <class F>

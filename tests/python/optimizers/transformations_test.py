@@ -289,6 +289,56 @@ class Slices(unittest.TestCase):
                 for a, b in zip(leaves(gradient), leaves(wanted[1])):
                     np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
+    def test_slices_of_different_sizes(self):
+        """Their sizes differ by one, and the result is that of the whole batch."""
+        x, y, model = pl.random.normal(pl.random.key(5), (13, 3)), pl.arange(13) % 4, pl.nn.Linear(3, 4, key=pl.random.key(6))
+
+        def loss(model, x, y, reduction="mean"):
+            value = pl.cross_entropy(model(x), y, reduction=reduction)
+            return value, value * 2
+
+        for reduction in "mean", "sum":
+            step = pl.value_and_grad(lambda model, x, y: loss(model, x, y, reduction), has_aux=True)
+            for n in 1, 2, 3, 4, 5, 7, 12, 20:
+                sliced = optim.microbatches(n, reduce=reduction)(step)
+                jitted = pl.jit(sliced)
+                for rows in 13, 12, 10, 2, 1:
+                    wanted = leaves(step(model, x[:rows], y[:rows]))
+                    for run in sliced, jitted:
+                        for a, b in zip(leaves(run(model, x[:rows], y=y[:rows])), wanted):
+                            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=f"{n} slices of {rows} rows")
+
+    def test_the_sizes_of_slices(self):
+        for rows, n, sizes in ((12, 5, [3, 3, 2, 2, 2]), (10, 4, [3, 3, 2, 2]), (12, 4, [3] * 4), (3, 20, [1] * 3), (7, 6, [2, 1, 1, 1, 1, 1]),
+                               (5, 1, [5])):
+            taken = []
+
+            def step(total, x, key):
+                pl.callback(lambda rows, key: taken.append((rows.item(), pl.random.uniform(key, ()).item())), pl.tensor(x.shape[0]), key)
+                return pl.sum(x) * total
+
+            key = pl.random.key(1)
+            optim.microbatches(n, reduce="sum")(step)(pl.tensor(1.0), pl.ones((rows, 2)), key)
+            drawn = [pl.random.uniform(each, ()).item() for each in pl.random.split_key(key, n)]
+            self.assertEqual(taken, list(zip(sizes, drawn)))
+
+    def test_a_record_for_each_remainder(self):
+        step = pl.jit(optim.microbatches(4)(pl.value_and_grad(loss_of)))
+        x = pl.random.normal(pl.random.key(5), (40, 3))
+        for rows in (12, 8, 16, 20, 40, 10, 14, 18, 38):  # remainders 0 and 2; the first size is a number
+            step(model_of(), x[:rows])
+        self.assertEqual(pl.stats(step).traces, 3)
+
+    def test_changing_models_and_slices_of_different_sizes(self):
+        model, x = pl.nn.BatchNorm1d(3), pl.random.normal(pl.random.key(2), (8, 3))
+        step = pl.value_and_grad(lambda model, x: (pl.mean(model(x) ** 3), model), has_aux=True)
+        (_, after), _ = optim.microbatches(3, changes_model=True)(step)(model, x)
+        wanted = model
+        for begin, end in ((0, 3), (3, 6), (6, 8)):
+            _, wanted = pl.nn.call(wanted, x[begin:end])
+        self.assertEqual(after.num_batches_tracked.item(), 3)
+        np.testing.assert_allclose(after.running_var, wanted.running_var, rtol=1e-5)
+
     def test_models_that_change_go_from_slice_to_slice(self):
         model = pl.nn.Sequential(pl.nn.Linear(3, 4, key=pl.random.key(1)), pl.nn.BatchNorm1d(4))
         x = pl.random.normal(pl.random.key(2), (12, 3))
@@ -344,8 +394,14 @@ class Slices(unittest.TestCase):
             optim.microbatches(3, reduce="sum", weight=lambda model, x: 1)
 
     def test_bad_batches(self):
-        with self.assertRaisesRegex(pl.ValueError, "the batch of 12 cannot be cut into 5 equal slices"):
-            optim.microbatches(5)(pl.grad(loss_of))(model_of(), X)
+        step = pl.grad(lambda model, x, y: pl.mean(model(x)) + pl.mean(y))
+        with self.assertRaisesRegex(pl.ValueError, "the arguments have 12, 10 rows; 10 cannot be cut into 3 equal slices"):
+            optim.microbatches(3)(step)(model_of(), X, X[:10])
+        one, other = (leaves(run(model_of(), X, X[:6])) for run in (step, optim.microbatches(3)(step)))
+        for a, b in zip(one, other):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+        with self.assertRaisesRegex(pl.ValueError, "the batch has n rows, a symbol, so that the rows of 4 slices are not known"):
+            pl.trace(optim.microbatches(4)(pl.grad(loss_of)))(model_of(), pl.Spec("f32[n, 3]"))
         with self.assertRaisesRegex(pl.ValueError, "optim.microbatches: n is 0"):
             optim.microbatches(0)
 

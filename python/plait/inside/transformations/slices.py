@@ -13,7 +13,8 @@ from plait.tree import flatten, map as map_tree
 def microbatches(n, *, reduce="mean", changes_model=False, weight=None):
     """Makes a function of a model and a batch, such as value_and_grad(loss), run over n slices of the batch one after another, along the
     first axis of all arguments but the first. The result is the mean over the slices: for a loss that is a mean, that of the whole batch.
-    With reduce="sum" it is their sum: for a loss that is a sum. A random key among the arguments is split, into one for each slice.
+    With reduce="sum" it is their sum: for a loss that is a sum. A random key among the arguments is split, into one for each slice. If n does
+    not divide the rows, the first slices have a row more, and slices count by their rows; there are no more slices than rows.
 
     With `changes_model` the function is value_and_grad(loss, has_aux=True) of a loss that returns (number, model): each slice is given the
     model that the one before has changed, as its running statistics, and the last one is returned.
@@ -46,27 +47,37 @@ def microbatches(n, *, reduce="mean", changes_model=False, weight=None):
 
     def of(function):
         def run(model, *batch, **named):
-            def called(model, slices):
+            groups = _groups((batch, named), n)
+            parts = sum(count for _, _, count in groups)
+            is_weighted = weight is not None or reduce == "mean" and len(groups) > 1
+
+            def called(model, slices, rows):
                 batch, named = slices
-                share = _EQUAL if weight is None else _weight_of(weight(model, *batch, **named))
+                share = (_weight_of(weight(model, *batch, **named)) if weight is not None else asarray(rows)) if is_weighted else _EQUAL
                 result = function(model, *batch, **named)
                 model, result = _parted(result) if changes_model else (model, result)
                 return model, _as_sums(result, share), asarray(share)
 
-            slices = map_tree(lambda x: _sliced(x, n), (batch, named))
-            model, total, weights = called(model, map_tree(lambda x: x[0], slices))
-            if n > 1:
-                def step(carry, each):
-                    model, result, share = called(carry[0], each)
-                    return (model, map_tree(_core.add, carry[1], result), carry[2] + share), ()
-
-                (model, total, weights), _ = scan(step, (model, total, weights), map_tree(lambda x: x[1:], slices))
-            made = total if reduce == "sum" else map_tree(lambda each: each / (n if weight is None else _core.astype(weights, each.dtype)), total)
+            model, total, weights = _over(groups, called, model)
+            made = total if reduce == "sum" else map_tree(lambda each: each / (_core.astype(weights, each.dtype) if is_weighted else parts), total)
             return ((made[0], model), made[1]) if changes_model else made
 
         return run
 
     return of
+
+
+def _over(groups, called, model):
+    """The last model, and the sums of the results and weights, of called(model, slice, rows) for all slices one after another."""
+    (first, rows, count), *others = groups
+    total = called(model, map_tree(lambda x: x[0], first), rows)
+    for slices, rows, count in ((map_tree(lambda x: x[1:], first), rows, count - 1), *others):
+        def step(carry, each, rows=rows):
+            model, result, share = called(carry[0], each, rows)
+            return (model, map_tree(_core.add, carry[1], result), carry[2] + share), ()
+
+        total = scan(step, total, slices)[0] if count else total
+    return total
 
 
 _EQUAL = 1  # the weight of each slice if no other is asked for
@@ -105,13 +116,56 @@ def _as_sums(result, share):
     return map_tree(summand, result)
 
 
-def _sliced(x, n):
-    if isinstance(x, _core.Tensor) and x.ndim == 0 and x.dtype == _core.key:
-        return _core.random.split_key(x, n)
+def _groups(batch, n):
+    """The slices of a batch, as groups of equal slices: (slices along a new first axis, their rows, their number). The first ones have a row
+    more than the others if n does not divide the rows; there are no more slices than rows."""
+    sizes = [_rows_of(x) for x in flatten(batch)[0] if not _is_key(x)]
+    rows = sizes[0] if sizes else n
+    count, left = (n, 0) if type(rows) is int and rows % n == 0 and rows else _divided(rows, n)
+    if not all(_is_equal(each, rows) for each in sizes):
+        uneven = [each for each in sizes if _divided(each, n) != (n, 0)]
+        if uneven:
+            raise errors.ValueError.with_hint(f"optim.microbatches: the arguments have {', '.join(map(str, sizes))} rows; {uneven[0]} cannot be cut "
+                                              f"into {n} equal slices", "arguments of different numbers of rows need multiples of n")
+        left = 0
+    each, groups = rows // count, []
+    for is_longer, size, slices in (True, each + 1, left), (False, each, count - left):
+        if slices:
+            groups.append((map_tree(lambda x, is_longer=is_longer: _sliced(x, n, count, left, is_longer), batch), size, slices))
+    return groups
+
+
+def _divided(rows, n):
+    """(the number of slices, how many of them have a row more)"""
+    try:
+        count = max(int(rows), 1) if rows < n else n
+        return count, int(rows % count)
+    except errors.ValueError:
+        raise errors.ValueError.with_hint(f"optim.microbatches: the batch has {rows} rows, a symbol, so that the rows of {n} slices are not known",
+                                          "trace with a number of rows; jit records once for each remainder") from None
+
+
+def _is_equal(a, b):
+    found = a == b
+    return isinstance(found, bool) and found
+
+
+def _is_key(x):
+    return isinstance(x, _core.Tensor) and x.ndim == 0 and x.dtype == _core.key
+
+
+def _rows_of(x):
     if not hasattr(x, "shape") or len(x.shape) == 0:
         raise errors.TypeError("optim.microbatches: an argument is a scalar, expected tensors with the batch as the first axis")
-    size = x.shape[0]
-    if isinstance(size, int) and size % n:
-        raise errors.ValueError.with_hint(f"optim.microbatches: the batch of {size} cannot be cut into {n} equal slices",
-                                          f"use a batch of {size - size % n or n}, or another n")
-    return _core.reshape(x, (n, size // n, *x.shape[1:]))
+    return x.shape[0]
+
+
+def _sliced(x, n, count, left, is_longer):
+    """The `left` slices that have a row more, or the others, of `count` slices."""
+    if _is_key(x):
+        keys = _core.random.split_key(x, n)
+        return keys[:left] if is_longer else keys[left:count]
+    each = x.shape[0] // count
+    begin, slices, size = (0, left, each + 1) if is_longer else (left * (each + 1), count - left, each)
+    part = _core.slice_axis(x, 0, begin, slices * size) if left else x
+    return _core.reshape(part, (slices, size, *x.shape[1:]))
