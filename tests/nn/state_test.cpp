@@ -99,6 +99,29 @@ TEST(State, ImaginaryPartsAreNotDropped) {
                   {"nn::load_state: 3.bias is c64[2] in the state, f32[2] in the model"});
 }
 
+struct Table {
+  Tensor weight = zeros({2}, DType::f16);
+  Tensor rows = zeros({2}, DType::i64);
+};
+
+TEST(State, NumbersThatADtypeLacksAreRefused) {
+  const auto load = [](const Tensor& weight, const Tensor& rows) {
+    return nn::load_state(Table(), {{"weight", weight}, {"rows", rows}});
+  };
+  const Tensor half = tensor<double>({1, 0.1}), whole = tensor<double>({1, 2});
+  EXPECT_EQ(load(half, whole).rows[1].item<int64_t>(), 2);
+  (void)load(tensor<double>({INFINITY, NAN}), whole);
+  expect_contains(what_of<ValueError>([&] { load(whole * 1e5, whole); }),
+                  {"nn::load_state: weight is f64[2] in the state, f16[2] in the model, which "
+                   "would lose numbers above its largest one",
+                   "state_test.cpp"});
+  for (const Tensor& rows : {half, whole * 1e30, whole * NAN}) {
+    expect_contains(what_of<ValueError>([&] { load(half, rows); }),
+                    {"rows is f64[2] in the state, i64[2] in the model, which would lose "
+                     "fractions, or numbers out of its range"});
+  }
+}
+
 TEST(State, Patterns) {
   for (const auto& [name, pattern] :
        std::vector<std::pair<std::string, std::string>>{{"a.b.c", "*"},

@@ -17,6 +17,7 @@
 #include "plait/optim/adam.h"
 #include "plait/optim/optimizers/adaptive_optimizers.h"
 #include "plait/optim/optimizers/lbfgs_optimizer.h"
+#include "plait/optim/schedules/schedules.h"
 #include "plait/optim/transformations/clipping.h"
 #include "plait/optim/transformations/conditions.h"
 #include "plait/optim/transformations/descents.h"
@@ -202,6 +203,13 @@ TEST(Transformations, LineSearchesKeepTheGradient) {
   expect_contains(what_of<ValueError>(
                       [&] { return optim::value_and_grad_from_state(loss)(Net(), plain.state); }),
                   {"the state has no value and gradient", ".store_grad = true"});
+}
+
+TEST(Transformations, APlateauHasNoSchedules) {
+  expect_contains(
+      what_of<ValueError>(
+          [] { optim::reduce_on_plateau({.patience = optim::constant_schedule(3)}); }),
+      {"optim::reduce_on_plateau: a number is a schedule, expected one that is the same"});
 }
 
 TEST(Transformations, RefuseWhatCannotBe) {

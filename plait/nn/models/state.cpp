@@ -4,6 +4,8 @@
 #include "plait/core/text.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/arrays/to_device.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
 
 namespace plait::nn {
 namespace {
@@ -56,6 +58,22 @@ void expect_convertible(const Place& place, const State& state) {
       .hint("real(x) takes the real parts");
 }
 
+// ValueError for numbers that the dtype of the model does not have, other than by rounding. Values
+// that are recorded are not compared.
+void expect_kept(const Place& place, const Tensor& value, const Tensor& made) {
+  if (value.dtype() == made.dtype() || value.is_traced() || made.is_traced()) return;
+  const bool is_exact = is_integer(made.dtype()) || is_boolean(made.dtype());
+  const Tensor kept = is_exact ? astype(made, value.dtype()) == value
+                               : logical_or(isfinite(made), logical_not(isfinite(value)));
+  if (all(kept).item<bool>()) return;
+  throw ValueError(
+      "nn::load_state: {} is {} in the state, {} in the model, which would lose {}", place.name,
+      value.type().text(), made.type().text(),
+      is_exact ? "fractions, or numbers out of its range" : "numbers above its largest one")
+      .at(Location::of_caller())
+      .hint("astype converts it");
+}
+
 std::string shape_text(const Tensor& tensor) { return tensor.shape().text(); }
 
 [[noreturn]] void refuse_differences(const Differences& differences) {
@@ -97,13 +115,16 @@ void load_places(std::span<const Place> places, const State& state, const LoadOp
   });
   if (!differences.is_empty()) refuse_differences(differences);
   for (const Place& place : places) expect_convertible(place, given);
+  std::vector<std::pair<const Place*, Tensor>> loaded;
   for (const Place& place : places) {
     const auto found = given.find(place.name);
     if (found == given.end()) continue;
     const Tensor made = astype(found->second, place.tensor->dtype());
+    expect_kept(place, found->second, made);
     const bool is_there = made.is_traced() || made.device() == place.tensor->device();
-    *place.tensor = is_there ? made : to_device(made, place.tensor->device());
+    loaded.emplace_back(&place, is_there ? made : to_device(made, place.tensor->device()));
   }
+  for (auto& [place, made] : loaded) *place->tensor = std::move(made);
 }
 
 }  // namespace plait::nn

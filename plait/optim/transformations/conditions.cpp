@@ -167,6 +167,15 @@ struct PlateauRule final : TransformationRule {
                             positive("cooldown", options.cooldown),
                             {"accumulation_size", options.accumulation_size, 1},
                             positive("min_scale", options.min_scale)}) {
+    for (const Number* const each :
+         {&options.factor, &options.patience, &options.rtol, &options.atol, &options.cooldown,
+          &options.accumulation_size, &options.min_scale}) {
+      if (each->schedule() == nullptr) continue;
+      throw ValueError(
+          "optim::reduce_on_plateau: a number is a schedule, expected one that is the same in all "
+          "steps")
+          .at(Location::of_caller());
+    }
     if (options.rtol.is_zero() && options.atol.is_zero()) {
       throw ValueError("optim::reduce_on_plateau: rtol and atol are 0, expected one above 0")
           .at(Location::of_caller());

@@ -207,6 +207,34 @@ class States(unittest.TestCase):
         layer = nn.load_state(nn.Linear(2, 1, dtype=pl.bf16), {"weight": np.ones((1, 2)), "bias": torch.ones(1)})
         self.assertEqual((layer.weight.dtype, layer.bias.dtype), (pl.bf16, pl.bf16))
 
+    def test_numbers_that_a_dtype_lacks(self):
+        class Table(pl.Module):
+            def __init__(self):
+                self.weight, self.rows = pl.zeros(2, dtype=pl.f16), pl.zeros(2, dtype=pl.i64)
+                self.mask = nn.Buffer(pl.zeros(2, dtype=pl.bool))
+
+        def load(**state):
+            table = Table()
+            return nn.load_state(table, nn.state(table) | state)
+
+        kept = load(weight=[1.0, 0.1], rows=np.array([1.0, 2.0]), mask=np.array([0, 1]))
+        self.assertEqual((kept.rows.tolist(), kept.mask.tolist()), ([1, 2], [False, True]))
+        self.assertTrue(pl.isinf(load(weight=[np.inf, np.nan]).weight)[0].item())
+        for name, value, text in (
+                ("weight", np.array([1e5, 1.0]), "weight is f64 in the state, f16 in the model, which would lose numbers above its largest one"),
+                ("weight", pl.tensor([70_000, 1]), "weight is i64 in the state, f16 in the model, which would lose numbers above"),
+                ("rows", np.array([2.5, 1.0]), "rows is f64 in the state, i64 in the model, which would lose fractions, or numbers out of its range"),
+                ("rows", np.array([np.nan, 1.0]), "rows is f64 in the state, i64"), ("rows", np.array([1e30, 1.0]), "rows is f64 in the state, i64"),
+                ("mask", np.array([2, 1]), "mask is i64 in the state, bool in the model, which would lose fractions, or")):
+            with self.subTest(text), self.assertRaisesRegex(pl.ValueError, rf"nn.load_state: {text}.*, at state_test.py:\d+\n  hint: plait.astype\("):
+                load(**{name: value})
+        self.assertTrue(pl.isinf(load(weight=pl.astype(np.array([1e5, 1.0]), pl.f16)).weight)[0].item())
+        for value in "abc", None, object(), [1, [2]], [None, 1], np.array(["x", "y"]):
+            with self.assertRaisesRegex(pl.TypeError, "nn.load_state: weight is .* in the state, expected a tensor, or an array of numbers, at "):
+                load(weight=value)
+        with self.assertRaisesRegex(pl.TypeError, "nn.load_state: the state has the name 3, expected strings, at state_test"):
+            nn.load_state(Table(), nn.state(Table()) | {3: pl.ones(1)})
+
     def test_renaming(self):
         ours, _ = self.pair()
         state = {f"module.{name}".replace("head", "classifier"): value + 1 for name, value in nn.state(ours).items()} | {"module.extra": pl.ones(1)}

@@ -451,6 +451,28 @@ class BadInput(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "b2 is 2.0"):
             tx.b2 = 2.0
 
+    def test_schedules_of_numbers(self):
+        """Where they would mean nothing they are refused."""
+        schedule, plateau = (lambda step: 0.5), optim.reduce_on_plateau()
+        constant = optim.constant_schedule(3)
+        for call, words in ((lambda: optim.reduce_on_plateau(schedule), "optim.reduce_on_plateau: factor is .*, expected a number"),
+                            (lambda: optim.reduce_on_plateau(patience=constant), "optim.reduce_on_plateau: patience is of the type Curve"),
+                            (lambda: setattr(plateau, "rtol", schedule), "optim.reduce_on_plateau: rtol is"),
+                            (lambda: optim.scale_by_factored_rms(min_dim_size_to_factor=schedule), "to_factor is .*, expected an integer"),
+                            (lambda: optim.adafactor(0.1, min_dim_size_to_factor=2.5), "min_dim_size_to_factor is 2.5, expected an integer")):
+            with self.subTest(words), self.assertRaisesRegex(pl.Error, words + r".*, at transformations_test.py:\d+"):
+                call()
+        found = []
+        for offset in 0, lambda step: 0.0 * step, optim.constant_schedule(0.0):
+            model = model_of()
+            optimizer = optim.Optimizer(optim.adafactor(0.1, decay_offset=offset), model)
+            for _ in range(3):
+                model, optimizer = optimizer.update(model, pl.grad(loss_of)(model))
+            found.append(leaves(model))
+        for other in found[1:]:
+            for a, b in zip(found[0], other):
+                np.testing.assert_array_equal(a, b)
+
     def test_what_cannot_be(self):
         for make, words in ((lambda: optim.schedule_free(optim.sgd(0.1), 0.1, b1=1.0), "b1 is 1.0"),
                             (lambda: optim.lookahead(optim.sgd(0.1), 2, 1.5), "slow_step_size is 1.5"),

@@ -2,8 +2,9 @@
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
-from plait.inside.help.names import nearest
+from plait.inside.help.names import in_words, nearest
 from plait.inside.help.unused import expect_model_used
+from plait.inside.optimizers.numbers import is_known
 from plait.inside.trees.buffers import MARK, Names, of_structure
 from plait.inside.trees.module import FROZEN, Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen, expect_distinct, matches
@@ -29,7 +30,8 @@ def state(model, *, buffers=True, frozen=True):
 
 
 def load_state(model, state, *, rename=None, missing=(), superfluous=()):
-    """The model with the tensors of a state, {name: tensor or array}, converted to its dtypes.
+    """The model with the tensors of a state, {name: tensor or array}, converted to its dtypes. Numbers that a dtype does not have are an
+    error: fractions in integers, and what is above the largest number. Floating-point numbers are rounded.
 
     Names and shapes must agree: otherwise an error lists what is missing, superfluous or of another shape, and nothing
     is loaded. `rename` maps the names of the state to those of the model: a function, or a dict of patterns,
@@ -52,7 +54,7 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     tied = _tied_names(structure.paths, leaves)
     absent = [name for name in wanted if not any(each in given for each in tied[name]) and not matches(name, missing)]
     further = [name for name in given if name not in wanted and not matches(name, superfluous)]
-    given = {name: _own(value) for name, value in given.items() if name in wanted}
+    given = {name: _own(name, value) for name, value in given.items() if name in wanted}
     shapes = [name for name, value in given.items() if tuple(value.shape) != tuple(wanted[name].shape)]
     if absent or further or shapes:
         raise _mismatch(wanted, given, absent, further, shapes)
@@ -83,9 +85,14 @@ def _expect_equal(names, values):
                                               f"rename={{{names[-1]!r}: None}} leaves one of them out")
 
 
-def _own(value):
+def _own(name, value):
     """A tensor that shares no memory with arrays of other libraries, which they may write to."""
-    return value if isinstance(value, _core.Tensor) else asarray(value, copy=True)
+    if isinstance(value, _core.Tensor):
+        return value
+    try:
+        return asarray(value, copy=True)
+    except (errors.TypeError, errors.ValueError):
+        raise errors.TypeError(f"nn.load_state: {name} is {in_words(value)} in the state, expected a tensor, or an array of numbers") from None
 
 
 def _loaded(name, before, value):
@@ -95,11 +102,32 @@ def _loaded(name, before, value):
         raise errors.TypeError.with_hint(f"nn.load_state: {name} is {value.dtype.name} in the state, {asarray(before).dtype.name} in the model, which would "
                                          "lose the imaginary parts", "plait.real(x) takes the real parts")
     device = before.device if isinstance(before, _core.Tensor) and not before.is_traced else None
-    return _core.astype(value, asarray(before).dtype, device=device)
+    made = _core.astype(value, asarray(before).dtype, device=device)
+    _expect_kept(name, value, made)
+    return made
+
+
+def _expect_kept(name, value, made):
+    """ValueError for numbers that the dtype of the model does not have, other than by rounding. Values that are recorded are not compared."""
+    if value.dtype == made.dtype or value.is_traced or made.is_traced:
+        return
+    value = _core.astype(value, value.dtype, device=made.device)
+    is_exact = made.dtype.kind in ("integer", "boolean")
+    kept = _core.equal(_core.astype(made, value.dtype), value) if is_exact else _core.logical_or(_core.isfinite(made), ~_core.isfinite(value))
+    kept = _core.all(kept)
+    if is_known(kept) and not kept.item():
+        lost = "fractions, or numbers out of its range" if is_exact else "numbers above its largest one"
+        dtypes = f"{value.dtype.name} in the state, {made.dtype.name} in the model"
+        raise errors.ValueError.with_hint(f"nn.load_state: {name} is {dtypes}, which would lose {lost}",
+                                          f"plait.astype(state[{name!r}], plait.{made.dtype.name}) converts it; rename={{{name!r}: None}}, "
+                                          f"missing={name!r} keeps the tensor of the model")
 
 
 def _expect_state(state):
     if hasattr(state, "items") and not hasattr(state, "state_dict"):
+        for name in state:
+            if not isinstance(name, str):
+                raise errors.TypeError(f"nn.load_state: the state has the name {in_words(name)}, expected strings")
         return state
     raise errors.TypeError.with_hint(f"nn.load_state: the state is a {type(state).__name__}, expected a dict of tensors by name",
                                      "pass theirs.state_dict()" if hasattr(state, "state_dict") else "plait.nn.state(model) makes one")

@@ -1,6 +1,8 @@
 """Transformations that measure updates and pass them on, and one that reduces the rate on a plateau."""
 
 from plait import _core, errors
+from plait.inside.help.names import in_words
+from plait.inside.optimizers.numbers import is_schedule
 from plait.inside.transformations.accumulation import ema
 from plait.inside.transformations.combining import Composite, chain
 from plait.inside.transformations.scaling import expect_value
@@ -78,6 +80,11 @@ class reduce_on_plateau(GradientTransformation):  # noqa: N801
     cooldown: POSITIVE = 0
     accumulation_size: Limits(1.0) = 1
     min_scale: POSITIVE = 0.0
+
+    def __setattr__(self, name, value):
+        if name in self._limits and is_schedule(value):
+            raise errors.ValueError(f"optim.reduce_on_plateau: {name} is {in_words(value)}, expected a number: it is the same in all steps")
+        super().__setattr__(name, value)
 
     def __post_init__(self):
         for condition, message in (((self.factor.is_traced or self.factor.item() > 0), "factor is 0, expected a number above 0"),

@@ -3,6 +3,7 @@
 import functools
 
 from plait import _core, errors
+from plait.inside.help.names import in_words
 from plait.inside.transformations.transformation import (ANY, DECAY, POSITIVE, Columns, GradientTransformation, Limits, Numbers, PerWeight, State, square,
                                                     wide, widened, zero_steps)
 
@@ -284,11 +285,17 @@ class scale_by_factored_rms(PerWeight):  # noqa: N801
 
     factored: bool = True
     decay_rate: ANY = 0.8
-    step_offset: int = 0
+    step_offset: ANY = 0
     min_dim_size_to_factor: int = 128
     epsilon: POSITIVE = 1e-30
     decay_rate_fn: object = None
     _kept, _reads_params = ("v_row", "v_col", "v"), True
+
+    def __post_init__(self):
+        size = self.min_dim_size_to_factor
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise errors.TypeError(f"optim.scale_by_factored_rms: min_dim_size_to_factor is {in_words(size)}, expected an integer: it decides "
+                                   "about the shapes of the state")
 
     def _axes(self, shape):
         """The second largest and the largest axis, if both are large enough."""
@@ -303,7 +310,7 @@ class scale_by_factored_rms(PerWeight):  # noqa: N801
         return [*(_core._made_beside(weight, _core.zeros(shape, dtype=weight.dtype)) for shape in (rows, columns)), none]
 
     def _at(self, n, t, columns):
-        return {"rate": _core.astype((self.decay_rate_fn or _decay_of_power)(t - 1.0 - self.step_offset, n["decay_rate"]), _core.f64)}
+        return {"rate": _core.astype((self.decay_rate_fn or _decay_of_power)(t - 1.0 - n["step_offset"], n["decay_rate"]), _core.f64)}
 
     def _one(self, n, update, weight, rows, columns, squares):
         axes, now = self._axes(weight.shape), square(update) + n.epsilon
