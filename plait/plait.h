@@ -205,6 +205,7 @@
 #include "plait/ops/products/linear.h"
 #include "plait/ops/products/products.h"
 #include "plait/ops/random/random.h"
+#include "plait/ops/random/stream_scope.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/ops/reductions/sets.h"

@@ -25,6 +25,9 @@ struct PausedLevels;
 namespace ir {
 struct Primitive;
 }
+namespace random {
+struct DefaultStream;
+}
 
 // In the order in which an operation asks. Null, 0 and false: no such scope is open.
 struct Ambient {
@@ -62,6 +65,7 @@ struct Ambient {
   int anomaly = -1;  // Anomaly; -1: as the setting says
   const ir::Primitive* backward_pass_of = nullptr;
   uint16_t memory_tag = 0;
+  random::DefaultStream* default_stream = nullptr;  // StreamScope; null: the process's
 };
 
 inline constinit thread_local Ambient ambient;

@@ -34,7 +34,7 @@ Tensor mask_of(int64_t samples, int64_t rows) {
 PlannedRun::PlannedRun(const LoaderOptions& options, const Sampler& sampler,
                        const LoaderState& state, bool pads)
     : sampler_(sampler),
-      seed_(state.seed),
+      key_(epoch_key(state.seed, state.epoch)),
       epoch_(state.epoch),
       size_(sampler.size(state.epoch)),
       batch_size_(options.batch_size),
@@ -65,9 +65,14 @@ BatchShape PlannedRun::shape_of(int64_t batch) const {
   return {share, pads_ ? batch_size_ : share.count(), step.begin};
 }
 
-Tensor PlannedRun::key_at(int64_t place, int64_t index) const {
-  const KeyBits key = sample_key(seed_, epoch_, index);
-  return tensor_of(sampler_.repeats() ? fold_in(key, place) : key);
+KeyBits PlannedRun::key_at(int64_t place, int64_t index) const {
+  const KeyBits key = fold_in(key_, index);
+  return sampler_.repeats() ? fold_in(key, place) : key;
+}
+
+KeyBits PlannedRun::stream_key_of(const BatchShape& shape) const {
+  const int64_t first = shape.places.count() == 0 ? shape.like : shape.places.begin;
+  return stream_key(key_at(first, index_at(first)), StreamOf::batch);
 }
 
 std::shared_ptr<void> PlannedRun::make(int64_t piece) {

@@ -14,8 +14,10 @@
 #include "plait/data/collate.h"
 #include "plait/data/dataset.h"
 #include "plait/data/loader_core.h"
+#include "plait/data/sample_key.h"
 #include "plait/data/sampler.h"
 #include "plait/data/stream.h"
+#include "plait/ops/random/stream_scope.h"
 
 namespace plait::data {
 
@@ -116,7 +118,8 @@ class PlannedRun : public LoaderRun {
  protected:
   bool pads() const { return pads_; }
   int64_t index_at(int64_t place) const { return sampler_.at(epoch_, place); }
-  Tensor key_at(int64_t place, int64_t index) const;
+  KeyBits key_at(int64_t place, int64_t index) const;
+  KeyBits stream_key_of(const BatchShape& shape) const;  // for the collation
 
  private:
   BatchShape shape_of(int64_t batch) const;
@@ -126,7 +129,7 @@ class PlannedRun : public LoaderRun {
                                        std::vector<MadePiece> samples) const = 0;
 
   Sampler sampler_;
-  uint64_t seed_;
+  KeyBits key_;  // key of the epoch
   int64_t epoch_, size_, batch_size_;
   EpochPlan plan_;
   bool pads_;
@@ -148,9 +151,11 @@ class DatasetRun final : public PlannedRun {
   template <class Use>
   void with_sample(int64_t place, const Use& use) const {
     const int64_t index = index_at(place);
+    const KeyBits key = key_at(place, index);
+    const random::StreamScope stream(stream_key(key, StreamOf::sample));
     try {
       if constexpr (TakesKey<D>) {
-        use(parts_->data.at(index, key_at(place, index)));
+        use(parts_->data.at(index, tensor_of(key)));
       } else {
         use(parts_->data.at(index));
       }
@@ -160,6 +165,7 @@ class DatasetRun final : public PlannedRun {
   }
 
   std::shared_ptr<void> made(const BatchShape& shape) const override {
+    const random::StreamScope stream(stream_key_of(shape));
     return made_batch<D>(parts_->collate, shape, pads(), [&](int64_t row, const auto& use) {
       with_sample(shape.places.count() == 0 ? shape.like : shape.places.begin + row, use);
     });
@@ -172,6 +178,7 @@ class DatasetRun final : public PlannedRun {
   }
   std::shared_ptr<void> joined(const BatchShape& shape,
                                std::vector<MadePiece> samples) const override {
+    const random::StreamScope stream(stream_key_of(shape));
     return made_batch<D>(parts_->collate, shape, pads(), [&](int64_t row, const auto& use) {
       const auto& sample =
           *static_cast<const Sample*>(samples[static_cast<size_t>(row)].value.get());

@@ -17,11 +17,17 @@ KeyBits bits_of(const Tensor& key) {
 Tensor tensor_of(const KeyBits& key) { return Tensor(Array::of(key)); }
 
 KeyBits sample_key(uint64_t seed, int64_t epoch, int64_t index) {
-  return fold_in(fold_in(key_of_seed(seed), epoch), index);
+  return fold_in(epoch_key(seed, epoch), index);
 }
+
+KeyBits epoch_key(uint64_t seed, int64_t epoch) { return fold_in(key_of_seed(seed), epoch); }
 
 KeyBits fold_in(const KeyBits& key, int64_t number) {
   return folded_key(key, static_cast<uint64_t>(number));
+}
+
+KeyBits stream_key(const KeyBits& sample, StreamOf work) {
+  return fold_in(sample, static_cast<int64_t>(work));
 }
 
 KeyBits order_key(uint64_t seed, int64_t epoch) {

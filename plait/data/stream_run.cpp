@@ -3,8 +3,6 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "plait/data/sample_key.h"
-
 namespace plait::data {
 
 struct Turns::State {
@@ -26,10 +24,6 @@ void Turns::end() {
     ++state_->number;
   }
   state_->changed.notify_all();
-}
-
-Tensor key_of_place(uint64_t seed, int64_t epoch, int64_t place) {
-  return tensor_of(sample_key(seed, epoch, place));
 }
 
 }  // namespace plait::data

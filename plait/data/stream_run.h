@@ -36,8 +36,6 @@ class Turn {
   Turns& turns_;
 };
 
-Tensor key_of_place(uint64_t seed, int64_t epoch, int64_t place);
-
 template <class S, class Collate>
 class StreamRun final : public LoaderRun {
  public:
@@ -47,8 +45,7 @@ class StreamRun final : public LoaderRun {
             bool pads)
       : parts_(std::move(parts)),
         division_{options.batch_size, options.ranks, options.rank, options.drop_last},
-        seed_(state.seed),
-        epoch_(state.epoch),
+        key_(epoch_key(state.seed, state.epoch)),
         place_(state.place),
         position_(state.source),
         pads_(pads) {}
@@ -67,6 +64,8 @@ class StreamRun final : public LoaderRun {
     if (made->failure) return made;
     const Places all{0, count}, share = EpochPlan(count, division_).share(all);
     const BatchShape shape{share, pads_ ? division_.batch_size : share.count(), 0};
+    const int64_t first = group->place + (share.count() == 0 ? 0 : share.begin);
+    const random::StreamScope stream(stream_key(key_at(first), StreamOf::batch));
     try {
       made->value = made_batch<S>(parts_->collate, shape, pads_, [&](int64_t row, const auto& use) {
         with_sample(*group, share.count() == 0 ? 0 : share.begin + row, use);
@@ -95,6 +94,7 @@ class StreamRun final : public LoaderRun {
     if (has_ended_) return std::nullopt;
     if (!is_begun_) {
       has_ended_ = true;  // unless this succeeds
+      const random::StreamScope stream(stream_key(key_at(-1), StreamOf::reading));
       parts_->data.seek(position_);
       has_ended_ = false;
       is_begun_ = true;
@@ -112,8 +112,11 @@ class StreamRun final : public LoaderRun {
     const auto is_full = [&] {
       return static_cast<int64_t>(group.raws.size()) / division_.batch_size >= division_.ranks;
     };
+    random::StreamScope stream({});
     try {
       while (!is_full()) {
+        const int64_t place = group.place + static_cast<int64_t>(group.raws.size());
+        stream.begin(stream_key(key_at(place), StreamOf::reading));
         auto raw = parts_->data.next();
         if (!raw) {
           has_ended_ = true;
@@ -135,13 +138,16 @@ class StreamRun final : public LoaderRun {
     }
   }
 
+  KeyBits key_at(int64_t place) const { return fold_in(key_, place); }
+
   template <class Use>
   void with_sample(Group& group, int64_t row, const Use& use) const {
     const int64_t place = group.place + row;
+    const KeyBits key = key_at(place);
+    const random::StreamScope stream(stream_key(key, StreamOf::sample));
     try {
-      const Tensor key = Finishes<S> ? key_of_place(seed_, epoch_, place) : Tensor();
       use(finished(std::as_const(parts_->data), std::move(group.raws[static_cast<size_t>(row)]),
-                   key));
+                   Finishes<S> ? tensor_of(key) : Tensor()));
     } catch (...) {
       rethrow_with_sample(place);
     }
@@ -149,8 +155,7 @@ class StreamRun final : public LoaderRun {
 
   const std::shared_ptr<Parts> parts_;
   const Division division_;
-  const uint64_t seed_;
-  const int64_t epoch_;
+  const KeyBits key_;  // key of the epoch
   Turns turns_;
   // Only of the thread whose turn it is.
   int64_t place_;

@@ -61,7 +61,7 @@ class Transform {
     sample.first = model_->apply(sample.first, key);
     return sample;
   }
-  // With the next key of the process's default stream (random::seed), if it draws.
+  // With the next key of the default stream (random::seed), if it draws.
   Tensor with_next_key(const Tensor& image) const;
 
   // False if the key makes no difference.

@@ -4,9 +4,9 @@
 //   const Tensor keys = random::split_key(random::key(7), 2);
 //
 // A tensor of several keys gives numbers for each key; its dimensions precede `shape`. Every
-// function that takes a key has an overload without one, which draws the next key of the process's
-// default stream. In a traced function that draw is an effect of the program, and happens when it
-// runs.
+// function that takes a key has an overload without one, which draws the next key of the default
+// stream: the process's, or within a StreamScope (stream_scope.h) that of the thread. In a traced
+// function that draw is an effect of the program, and happens when it runs.
 //
 // Bits, integers, permutations and uniform numbers are the same on every machine; those of other
 // distributions up to 2 ulp.

@@ -15,7 +15,9 @@
 #include "plait/data/dataset.h"
 #include "plait/data/epoch_plan.h"
 #include "plait/data/inside/prefetcher.h"
+#include "plait/data/sample_key.h"
 #include "plait/data/sampler.h"
+#include "plait/ops/random/stream_scope.h"
 
 #include "python/bindings/bindings.h"
 #include "python/bindings/files/files.h"
@@ -197,9 +199,51 @@ Tensor padded(nb::handle sequences, bool batch_first, double padding_value, bool
   });
 }
 
-Tensor key_of_sample(uint64_t seed, int64_t epoch, int64_t index, std::optional<int64_t> place) {
-  const KeyBits key = sample_key(seed, epoch, index);
-  return tensor_of(place ? fold_in(key, *place) : key);
+KeyBits key_of_sample(const KeyBits& epoch, int64_t index, std::optional<int64_t> place) {
+  const KeyBits key = fold_in(epoch, index);
+  return place ? fold_in(key, *place) : key;
+}
+
+// The default stream of this thread within a `with` block, which begins again for each work.
+class WorkStream {
+ public:
+  WorkStream(uint64_t seed, int64_t epoch) : key_(epoch_key(seed, epoch)) {}
+
+  WorkStream& enter() {
+    scope_.emplace(KeyBits{});
+    return *this;
+  }
+  void exit(const nb::args&) { scope_.reset(); }
+  // An index that is not an integer has its place.
+  template <StreamOf work>
+  void begin(nb::handle index, std::optional<int64_t> place) {
+    int64_t number = 0;
+    (void)nb::try_cast(index, number);
+    scope_->begin(stream_key(key_of_sample(key_, number, place), work));
+  }
+
+ private:
+  KeyBits key_;  // key of the epoch
+  std::optional<random::StreamScope> scope_;
+};
+
+void bind_streams(nb::module_& module) {
+  module.def(
+      "sample_key",
+      [](uint64_t seed, int64_t epoch, int64_t index, std::optional<int64_t> place) {
+        return tensor_of(key_of_sample(epoch_key(seed, epoch), index, place));
+      },
+      arg("seed"), arg("epoch"), arg("index"), arg("place").none() = nb::none());
+  nb::class_<WorkStream>(module, "WorkStream")
+      .def(nb::init<uint64_t, int64_t>(), arg("seed"), arg("epoch"))
+      .def("__enter__", &WorkStream::enter, nb::rv_policy::none)
+      .def("__exit__", &WorkStream::exit)
+      .def("begin_sample", &WorkStream::begin<StreamOf::sample>, arg("index").none(),
+           arg("place").none() = nb::none())
+      .def("begin_batch", &WorkStream::begin<StreamOf::batch>, arg("index").none(),
+           arg("place").none() = nb::none())
+      .def("begin_reading", &WorkStream::begin<StreamOf::reading>, arg("index").none(),
+           arg("place").none() = nb::none());
 }
 
 void bind_batches(nb::module_& module) {
@@ -210,8 +254,6 @@ void bind_batches(nb::module_& module) {
     return row_of(tensor, index);
   });
   module.def("pad_sequence", padded);
-  module.def("sample_key", key_of_sample, arg("seed"), arg("epoch"), arg("index"),
-             arg("place").none() = nb::none());
   module.def("split_indices", [](int64_t count, const std::vector<int64_t>& sizes,
                                  const Tensor& key) { return split_indices(count, sizes, key); });
   module.def("sizes_of_shares", [](int64_t count, const std::vector<double>& shares) {
@@ -246,6 +288,7 @@ void bind_loading(nb::module_& core) {
   loading::bind_plans(module);
   loading::bind_prefetcher(module);
   loading::bind_batches(module);
+  loading::bind_streams(module);
   loading::bind_files(module);
   bind_readers(module);
 }

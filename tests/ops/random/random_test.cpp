@@ -18,6 +18,7 @@
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/random/philox.h"
 #include "plait/ops/inside/random/random_primitives.h"
+#include "plait/ops/random/stream_scope.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/array_machine.h"
@@ -437,6 +438,35 @@ TEST(RandomDefault, ThreadsDrawEachKeyOnce) {
     for (const KeyBits& key : keys) seen.insert({key.words[0], key.words[1]});
   }
   EXPECT_EQ(seen.size(), 2000u);
+}
+
+TEST(RandomDefault, AScopeHasAStreamOfItsOwn) {
+  const auto drawn = [] { return random::bits(Shape{3}).text(); };
+  const KeyBits key{{7, 8}};
+  random::seed(1);
+  const std::string before[] = {drawn(), drawn()};
+  random::seed(1);
+  EXPECT_EQ(drawn(), before[0]);
+  {
+    random::StreamScope scope(key);
+    const std::string first = drawn();
+    EXPECT_EQ(first, random::bits(Tensor(Array::of(child_key(key, 0))), {3}).text());
+    random::seed(1);
+    EXPECT_EQ(drawn(), before[0]);
+    EXPECT_THROW((void)random::uniform(Shape{-1}), ShapeError);
+    EXPECT_EQ(drawn(), before[1]);  // a refused call draws nothing
+    {
+      const random::StreamScope inner(key);
+      EXPECT_EQ(drawn(), first);
+    }
+    scope.begin(key);
+    EXPECT_EQ(drawn(), first);
+    std::string elsewhere;
+    std::thread([&] { elsewhere = drawn(); }).join();
+    EXPECT_EQ(elsewhere, before[1]);  // other threads draw from the stream of the process
+  }
+  random::seed(1);
+  EXPECT_EQ(drawn(), before[0]);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <mutex>
 
+#include "plait/core/ambient.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/core/system/thread_team.h"
@@ -11,6 +12,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/random/philox.h"
+#include "plait/ops/random/stream_scope.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/effect_log.h"
 
@@ -150,22 +152,30 @@ void values_now(KernelCall& call, const void*) {
   });
 }
 
-// Process state: a key, and the number of keys drawn from it.
-struct DefaultStream {
+struct StreamOfProcess {
   std::mutex mutex;
-  KeyBits key = key_of_seed(0);
-  uint64_t drawn = 0;
+  random::DefaultStream stream{key_of_seed(0)};
 };
-DefaultStream& default_stream() {
-  static Immortal<DefaultStream> stream;
-  return *stream;
+
+StreamOfProcess& stream_of_process() {
+  static Immortal<StreamOfProcess> process;
+  return *process;
+}
+
+// use(the default stream of this thread).
+template <class Use>
+void with_default_stream(const Use& use) {
+  if (ambient.default_stream != nullptr) return use(*ambient.default_stream);
+  StreamOfProcess& process = stream_of_process();
+  const std::lock_guard lock(process.mutex);
+  use(process.stream);
 }
 
 void draw_now(KernelCall& call, const void*) {
   EffectLog::once(call, [&] {
-    DefaultStream& stream = default_stream();
-    const std::lock_guard lock(stream.mutex);
-    make_keys(call)[0] = child_key(stream.key, stream.drawn++);
+    with_default_stream([&](random::DefaultStream& stream) {
+      make_keys(call)[0] = child_key(stream.key, stream.drawn++);
+    });
   });
 }
 
@@ -218,7 +228,7 @@ const ir::Primitive& declare_draw_key() {
   return declare(
       {.primitive = {
            .name = "draw_key",
-           .summary = "The next key of the process's default stream.",
+           .summary = "The next key of the default stream.",
            .oracle = "Philox, written in NumPy",
            .operands = ir::exactly(0),
            .infer = [](ir::Inference& in) { in.give(ir::Type::scalar(DType::key)); },
@@ -306,19 +316,26 @@ void fill_random_pieces(KernelCall& call, RandomFill fill) {
 }
 
 void set_default_seed(uint64_t seed) {
-  DefaultStream& stream = default_stream();
-  const std::lock_guard lock(stream.mutex);
-  stream.key = key_of_seed(seed);
-  stream.drawn = 0;
+  with_default_stream([&](random::DefaultStream& stream) { stream = {key_of_seed(seed)}; });
 }
 
 void take_back_default_key(const Tensor& key) {
   if (key.is_traced()) return;
-  DefaultStream& stream = default_stream();
-  const std::lock_guard lock(stream.mutex);
-  const bool is_last = stream.drawn > 0 && child_key(stream.key, stream.drawn - 1) ==
-                                               key.array().elements<KeyBits>()[0];
-  if (is_last) --stream.drawn;
+  with_default_stream([&](random::DefaultStream& stream) {
+    const bool is_last = stream.drawn > 0 && child_key(stream.key, stream.drawn - 1) ==
+                                                 key.array().elements<KeyBits>()[0];
+    if (is_last) --stream.drawn;
+  });
 }
+
+namespace random {
+
+StreamScope::StreamScope(const KeyBits& key) : stream_{key}, before_(ambient.default_stream) {
+  ambient.default_stream = &stream_;
+}
+
+StreamScope::~StreamScope() { ambient.default_stream = before_; }
+
+}  // namespace random
 
 }  // namespace plait

@@ -17,7 +17,8 @@ _data = _core._data
 class Dataset:
     """The base of datasets: `__len__` is the number of samples, `__getitem__(index)` returns one. Any object with these two will do, such as
     a list. If samples are drawn at random, define `get(index, key)` instead of `__getitem__`: the loader passes a random key for each sample
-    of each epoch, so the batches are the same for any number of workers, and when a run is continued.
+    of each epoch, so the batches are the same for any number of workers, and when a run is continued. So are those of samples that draw without
+    a key.
 
     >>> class Squares(plait.data.Dataset):
     ...     def __len__(self):

@@ -1,6 +1,7 @@
-"""Batches are made here: in the consumer, in threads, or in processes, to which a Fetcher is pickled."""
+"""Batches are made here: in the consumer, in threads, or in processes, to which a Fetcher is pickled. Code that draws without a key has a default
+stream of its own for each sample, which depends on the seed, the epoch and the sample, as keys do (WorkStream)."""
 
-import hashlib
+import functools
 from typing import NamedTuple
 
 from plait import _core
@@ -35,7 +36,6 @@ class Fetcher:
         self._function = collate_fn or (default_collate if is_batched else default_convert)
         self._function_takes_key = function_takes_key(self._function)
         self._takes_key = takes_key(dataset)
-        self.is_in_process = False  # True in a worker process, which has a default stream of its own
 
     def batch(self, job):
         """The batch of a job."""
@@ -44,21 +44,31 @@ class Fetcher:
                 return self.dataset.stacked(job.indices[:job.count])
             except (IndexError, TypeError):  # below, an index may count from the end, and errors name the sample
                 pass
-        return self.joined(job, [self.sample(job, i) for i in range(len(job.indices))])
+        with _data.WorkStream(job.seed, job.epoch) as stream:
+            return self.joined_within(stream, job, [self._sample(job, i, stream) for i in range(len(job.indices))])
 
     def sample(self, job, i):
         """A sample of a job."""
+        with _data.WorkStream(job.seed, job.epoch) as stream:
+            return self._sample(job, i, stream)
+
+    def joined(self, job, samples):
+        """The batch of the samples of a job."""
+        with _data.WorkStream(job.seed, job.epoch) as stream:
+            return self.joined_within(stream, job, samples)
+
+    def _sample(self, job, i, stream):
         index = job.indices[i]
-        if self.is_in_process:
-            _seed_default_stream(job.seed, job.epoch, index, None if job.places is None else job.places[i])
+        stream.begin_sample(index, None if job.places is None else job.places[i])
         try:
             return self.dataset.get(index, key_of(job, i)) if self._takes_key else self.dataset[index]
         except Exception as error:
             name_place(error, f"sample {index}")
             raise
 
-    def joined(self, job, samples):
-        """The batch of the samples of a job."""
+    def joined_within(self, stream, job, samples):
+        """The same, where a WorkStream is open."""
+        stream.begin_batch(job.indices[0], None if job.places is None else job.places[0])
         try:
             return self._joined(job, samples)
         except Exception as error:
@@ -79,12 +89,6 @@ class Fetcher:
         if job.count > 0:
             return self._collate(job, samples)
         return self._collate(job, []) if self.has_own_collate else without_rows(self._collate(job, samples))
-
-
-def _seed_default_stream(*what):
-    """For code that draws without a key. All worker processes begin with the same default stream, which would give all the same numbers."""
-    digest = hashlib.blake2b(repr(what).encode(), digest_size=8).digest()
-    _core.random.seed(int.from_bytes(digest, "little"))
 
 
 def key_of(job, i):
@@ -125,6 +129,7 @@ class StreamReader:
     def __init__(self, fetcher, job):
         self._fetcher, self._job, self._place = fetcher, job, job.place
         self._source, self._has_ended = None, False
+        self._stream = _data.WorkStream(job.seed, job.epoch)  # the default stream of code that reads
         self._finishes = getattr(type(fetcher.dataset), "_finish", IterableDataset._finish) is not IterableDataset._finish
 
     def read(self):
@@ -134,14 +139,16 @@ class StreamReader:
         if self._source is None:
             self._has_ended = True  # unless this succeeds
             dataset = self._fetcher.dataset
-            set_epoch(dataset, self._job.epoch)
-            if self._fetcher.is_in_process:
-                _seed_default_stream(self._job.seed, self._job.epoch, self._job.place)
-            self._source = Counted(dataset._source() if hasattr(dataset, "_source") else dataset, self._job.place, self._job.source)
+            with self._stream:
+                self._stream.begin_reading(-1)
+                set_epoch(dataset, self._job.epoch)
+                self._source = Counted(dataset._source() if hasattr(dataset, "_source") else dataset, self._job.place, self._job.source,
+                                       self._stream.begin_reading)
             self._has_ended = False
         raws, failure, size = [], None, (self._job.batch_size or 1) * self._job.ranks
         try:
-            self._source.take(raws, size)
+            with self._stream:
+                self._source.take(raws, size, self._place)
         except StopIteration:
             self._has_ended = True
         except Exception as error:
@@ -175,12 +182,13 @@ class StreamReader:
         plan = _data.EpochPlan(len(group.raws), size, job.ranks, job.rank, False)
         begin, end = plan.share(0, len(group.raws))
         places = list(range(begin, end)) or [0]
-        samples = [self._sample(group, place) for place in places] if self._finishes else [group.raws[place] for place in places]
-        indices = [group.place + place for place in places]
-        return self._fetcher.joined(Job(job.seed, job.epoch, indices, None, end - begin, size if job.pads else None), samples)
+        batch = Job(job.seed, job.epoch, [group.place + place for place in places], None, end - begin, size if job.pads else None)
+        with _data.WorkStream(job.seed, job.epoch) as stream:
+            finish = functools.partial(self._sample, stream) if self._finishes else lambda raw, _: raw
+            return self._fetcher.joined_within(stream, batch, [finish(group.raws[place], group.place + place) for place in places])
 
-    def _sample(self, group, place):
-        raw, number = group.raws[place], group.place + place
+    def _sample(self, stream, raw, number):
+        stream.begin_sample(number)
         try:
             return self._fetcher.dataset._finish(raw, _data.sample_key(self._job.seed, self._job.epoch, number))
         except Exception as error:

@@ -25,8 +25,8 @@ class DataLoader:
     """Batches of a dataset. A batch is a function of the seed, the epoch and its place alone: it is the same for any number of workers. With
     PyTorch's arguments, and
 
-    - seed: of the order with shuffle=True, and of the random keys of samples (Dataset.get, mapped); 0 by default. A generator,
-      such as torch.Generator, is a seed: the one that it began with;
+    - seed: of the order with shuffle=True, of the random keys of samples (Dataset.get, mapped), and of what code draws without a key for them;
+      0 by default. A generator, such as torch.Generator, is a seed: the one that it began with;
     - rank, world_size: each of several processes gets a part of each epoch, and the same number of batches. No sample is repeated or lost:
       the last batches are smaller, and may have 0 rows. With batch_size=None, the ranks for which no sample is left end one sample earlier;
     - pad_last: yields (batch, mask). All batches have batch_size rows; where the mask is false they are copies of another sample;

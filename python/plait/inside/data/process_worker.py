@@ -53,7 +53,6 @@ class _Worker:
         """Makes the dataset; a failure is the answer to the first request."""
         try:
             self._fetcher, init = pickle.loads(payload)
-            self._fetcher.is_in_process = True
             if init is not None:
                 init(number)
         except BaseException as error:  # noqa: BLE001: it is raised in the consumer

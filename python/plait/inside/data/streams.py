@@ -101,10 +101,11 @@ class _Chain:
 
 
 class Counted:
-    """An iterator that counts, and begins at a place: with the state that it had there, or else by skipping."""
+    """An iterator that counts, and begins at a place: with the state that it had there, or else by skipping. begin_reading(its place) is called
+    before each sample."""
 
-    def __init__(self, dataset, place=0, state=None):
-        self.place = 0
+    def __init__(self, dataset, place=0, state=None, begin_reading=None):
+        self.place, self._begin_reading = 0, begin_reading
         self._iterator = iter(dataset)
         if state:
             self._iterator.load_state_dict(state)
@@ -116,15 +117,19 @@ class Counted:
                 raise errors.ValueError(f"the state is at sample {place} of the dataset, which has {self.place}") from None
 
     def __next__(self):
+        if self._begin_reading is not None:
+            self._begin_reading(self.place)
         sample = next(self._iterator)
         self.place += 1
         return sample
 
-    def take(self, samples, size):
-        """Adds samples to a list until it has this size. What ends that is raised; the samples before it are there."""
+    def take(self, samples, size, place):
+        """Adds samples to a list, the first of which is at a place, until it has this size. What ends that is raised; the samples before it are
+        there."""
         begin, iterator = len(samples), self._iterator
         try:
             while len(samples) < size:
+                self._begin_reading(place + len(samples))
                 samples.append(next(iterator))
         finally:
             self.place += len(samples) - begin
