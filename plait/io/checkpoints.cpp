@@ -19,6 +19,7 @@
 #include "plait/io/inside/checkpoints/checkpoint_files.h"
 #include "plait/io/inside/checkpoints/checkpoint_metadata.h"
 #include "plait/io/inside/checkpoints/checkpoint_paths.h"
+#include "plait/io/inside/checkpoints/checkpoint_removals.h"
 #include "plait/io/inside/checkpoints/known_checkpoints.h"
 #include "plait/io/inside/checkpoints/tree_match.h"
 #include "plait/io/inside/logs/path_lock.h"
@@ -86,6 +87,18 @@ void open_folder(const std::string& folder, bool may_make_it) {
   if (is_new) sync_folder(fs::path(folder).parent_path().string());
 }
 
+// Removes what a killed process was about to remove, if its new checkpoint is there.
+void finish_removals(const std::string& folder, const std::map<int64_t, Metrics>& there) {
+  const Removals noted = noted_removals(folder);
+  for (const int64_t step : noted.removed) {
+    if (!there.contains(noted.step) || !there.contains(step)) continue;
+    log(LogArea::io, LogLevel::info, "{}: step {} is removed, as after the save of step {}", folder,
+        step, noted.step);
+    remove_checkpoint(folder, step);
+  }
+  remove_note(folder);
+}
+
 // Other libraries may write to memory that is borrowed from them.
 void own_arrays(CheckpointTree& tree) {
   for (auto& [path, array] : tree.arrays) {
@@ -129,6 +142,7 @@ CheckpointFolder::State::State(const std::string& given, CheckpointFolderOptions
   lock.emplace(folder + "/.lock", fmt::format("the folder of checkpoints {}", folder));
   remove_unfinished_checkpoints(folder);
   remove_unused_shards(folder);
+  finish_removals(folder, known.steps());
 }
 
 CheckpointFolder::State::~State() {
@@ -169,13 +183,19 @@ void CheckpointFolder::State::throw_error() {
 
 void CheckpointFolder::State::write(const Checkpoint& checkpoint) {
   try {
-    write_checkpoint(folder, checkpoint, options.largest_shard);
-    const std::map<int64_t, Metrics> found = known.steps();
+    std::map<int64_t, Metrics> found = known.steps();
+    found[checkpoint.step] = checkpoint.metrics;
     const std::set<int64_t> kept = kept_steps(found, options);
+    Removals removals{checkpoint.step};
     for (const auto& [step, metrics] : found) {
-      if (!kept.contains(step)) remove_checkpoint(folder, step);
+      if (!kept.contains(step)) removals.removed.insert(step);
     }
+    if (!removals.removed.empty()) note_removals(folder, removals);
+    write_checkpoint(folder, checkpoint, options.largest_shard);
+    for (const int64_t step : removals.removed) remove_checkpoint(folder, step);
+    remove_note(folder);
   } catch (Error& failed) {
+    remove_note(folder);
     failed.prepend(fmt::format("the checkpoint of step {} was not saved: ", checkpoint.step));
     throw;
   }

@@ -31,7 +31,8 @@ using Metrics = std::map<std::string, double>;
 
 enum class BestIs : uint8_t { least, greatest };
 
-// After each save, those that no rule keeps are removed.
+// After each save, those that no rule keeps are removed; if the process is killed before that, when
+// the folder is opened next and not read_only.
 struct CheckpointFolderOptions {
   int64_t keep_last = 3;   // for the greatest steps; 0: all
   int64_t keep_every = 0;  // those of its multiples, for ever; 0: none
@@ -70,7 +71,8 @@ struct RestoreOptions {
 
 class CheckpointFolder {
  public:
-  // Makes the folder if there is none, and removes what killed processes have left unfinished.
+  // Makes the folder if there is none, and removes what killed processes have left unfinished, and
+  // what they were about to remove by their own rules.
   // IoError if another object, in this process or another one, writes into the folder.
   explicit CheckpointFolder(const std::string& folder, CheckpointFolderOptions options = {});
   CheckpointFolder(CheckpointFolder&&) noexcept;

@@ -142,9 +142,9 @@ def run_undisturbed(folder, workers=0, threads=1):
 
 
 def expect_as_undisturbed(what, found, expected):
-    """RuntimeError if a file differs. A run that was killed when it had saved its last state may have an older checkpoint more."""
+    """RuntimeError if a file differs."""
     differing = sorted(name for name, content in expected.items() if found.get(name) != content)
-    if differing or len(found) > len(expected) + 1:
+    if differing or len(found) != len(expected):
         raise RuntimeError(f"{what}: of {sorted(found)} {differing} differ from those of the undisturbed run, {sorted(expected)}")
 
 
