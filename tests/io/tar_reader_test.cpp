@@ -33,6 +33,33 @@ TEST(TarReader, ReadsFilesAndSkipsTheRest) {
             (Members{{"a", "one"}, {"folder/b", std::string(513, 'x')}, {"old", ""}}));
 }
 
+// As POSIX says; those that are known to be no files are skipped.
+TEST(TarReader, MembersOfUnknownTypesAreFiles) {
+  Members expected{{"a", "one"}};
+  std::string archive = tar_member("a", "one");
+  for (const char type : std::string("789ZBFsz")) {
+    const std::string name(1, type);
+    archive += tar_member(name, "of type " + name, type);
+    expected.emplace_back(name, "of type " + name);
+  }
+  for (const char type : std::string("12346AEIDMNV")) archive += tar_member("skipped", "x", type);
+  archive += tar_member("b", "two") + tar_end();
+  expected.emplace_back("b", "two");
+  EXPECT_EQ(members_of(archive), expected);
+}
+
+TEST(TarReader, RefusesSparseFiles) {
+  const auto message_for = [](const std::string& begin, char type) {
+    return what_of<ParseError>(
+        [&] { members_of(begin + tar_member("holes", "content", type) + tar_end()); });
+  };
+  expect_contains(message_for("", 'S'), {"byte 0: holes is stored as a sparse file", "--sparse"});
+  const std::string pax = tar_member("pax", "22 GNU.sparse.major=1\n14 path=holes\n", 'x');
+  expect_contains(message_for(pax, '0'), {"byte 1024: holes is stored as a sparse file"});
+  EXPECT_EQ(members_of(pax + tar_member("other", "", '5') + tar_member("b", "two") + tar_end()),
+            (Members{{"b", "two"}}));
+}
+
 TEST(TarReader, ReadsLongNames) {
   const std::string name(300, 'n');
   EXPECT_EQ(members_of(tar_member("file", "1", '0', "long/prefix") + tar_end()),
@@ -46,6 +73,8 @@ TEST(TarReader, ReadsPaxHeaders) {
   const std::string all = tar_member("global", "19 path=not this\n", 'g');
   const std::string own =
       tar_member("pax", "20 mtime=1700000000\n16 path=long/é\n10 size=2\n", 'x');
+  const std::string of_solaris = tar_member("pax", "16 path=long/é\n", 'X');
+  EXPECT_EQ(members_of(of_solaris + tar_member("b", "c") + tar_end()), (Members{{"long/é", "c"}}));
   const std::string member = tar_member("short", "ab");
   EXPECT_EQ(members_of(all + own + member + tar_end()), (Members{{"long/é", "ab"}}));
 }

@@ -22,6 +22,14 @@ namespace {
 
 constexpr size_t kTarBlock = 512;
 
+// Types of headers that extend the next one: pax headers ('X': Solaris's), GNU's long names.
+constexpr std::string_view kTarExtensions = "xXgLK";
+// Types without the content of a file: links, devices, folders, pipes; of Solaris access rights,
+// attributes and inodes; of GNU lists of folders, parts of other volumes, old names, labels. POSIX
+// says that members of unknown types are regular files.
+constexpr std::string_view kTarSkipped = "123456AEIDMNV";
+constexpr char kTarSparse = 'S';
+
 // A field of a header: text up to a zero byte.
 std::string_view tar_field(std::string_view block, size_t begin, size_t length) {
   const std::string_view field = block.substr(begin, length);
@@ -66,6 +74,7 @@ bool has_tar_checksum(std::string_view block) {
 struct PaxValues {
   std::optional<std::string> path = {};
   std::optional<uint64_t> size = {};
+  bool is_sparse = false;
 };
 
 std::optional<uint64_t> decimal(std::string_view text) {
@@ -91,6 +100,7 @@ void read_pax(std::string_view text, PaxValues& values, size_t position) {
     const std::string_view key = line.substr(0, equals);
     const std::string_view value = line.substr(equals + 1, line.size() - equals - 2);
     if (key == "path") values.path = std::string(value);
+    values.is_sparse |= key.starts_with("GNU.sparse.");
     if (key == "size") {
       values.size = decimal(value);
       if (!values.size) throw ParseError("byte {}: '{}' is not a size", position, value);
@@ -227,8 +237,7 @@ std::optional<TarMember> TarReader::next() {
   PaxValues values;
   std::optional<std::string> long_name;
   while (std::optional<Header> found = header()) {
-    constexpr std::string_view kExtensions = "xgLK";
-    const bool extends = kExtensions.find(found->type) != std::string_view::npos;
+    const bool extends = kTarExtensions.find(found->type) != std::string_view::npos;
     if (!extends && values.size) found->size = *values.size;
     const size_t begin = source_->position();
     begin_content(*found);
@@ -236,12 +245,15 @@ std::optional<TarMember> TarReader::next() {
       std::vector<std::byte> content;
       read_content(content);
       const std::string_view text = characters_of(content);
-      if (found->type == 'x') read_pax(text, values, begin);
+      if (found->type == 'x' || found->type == 'X') read_pax(text, values, begin);
       if (found->type == 'L') long_name = without_end(text);
     }
-    const bool is_file = found->type == '0' || found->type == '\0' || found->type == '7';
-    if (is_file) {
+    if (!extends && kTarSkipped.find(found->type) == std::string_view::npos) {
       std::string name = values.path ? *values.path : long_name.value_or(found->name);
+      if (values.is_sparse || found->type == kTarSparse) {
+        throw ParseError("byte {}: {} is stored as a sparse file", found->position, name)
+            .hint("tar without --sparse writes whole files");
+      }
       return TarMember{std::move(name), begin, found->size};
     }
     pass_content();

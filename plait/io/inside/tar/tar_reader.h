@@ -29,9 +29,10 @@ class TarReader {
   TarReader(const TarReader&) = delete;
   TarReader& operator=(const TarReader&) = delete;
 
-  // The next regular file; nothing at the end of the archive. ParseError if a header is damaged, or
-  // if the archive ends early, also without the mark of its end. In a compressed archive it is
-  // known after the content of a member that this ended early.
+  // The next regular file, or member of an unknown type; nothing at the end of the archive.
+  // ParseError if a header is damaged, for a sparse file, or if the archive ends early, also
+  // without the mark of its end. In a compressed archive it is known after the content of a member
+  // that this ended early.
   std::optional<TarMember> next();
   // Appends the content of the last member, once.
   void read_content(std::vector<std::byte>& into);
