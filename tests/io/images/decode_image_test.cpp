@@ -195,6 +195,27 @@ TEST_F(DecodeImage, RefusesFilesThatEndEarly) {
   }
 }
 
+// The rest of the file is not read.
+TEST_F(DecodeImage, ACropOfAJpegMayEndBeforeTheFileDoes) {
+  const Array image = sample_image(3, 400, 200);
+  const ImageBox above{.top = 0, .left = 8, .height = 90, .width = 50};
+  const ImageBox below{.top = 300, .left = 8, .height = 90, .width = 50};
+  const Bytes file = encode_jpeg(image, {.quality = 95});
+  const auto begin = std::span(file).first(file.size() / 2);
+  EXPECT_THROW(decode_image(begin), ParseError);
+  EXPECT_EQ(greatest_difference(decode_image(begin, {.crop = above}),
+                                decode_image(file, {.crop = above})),
+            0);
+  EXPECT_NO_THROW(decode_image(begin, {.crop = above, .size = ImageSize{9, 9}}));
+  EXPECT_THROW(decode_image(begin, {.crop = below}), ParseError);
+  EXPECT_THROW(decode_image(begin, {.crop = below, .size = ImageSize{9, 9}}), ParseError);
+  for (const Bytes& other : {encode_jpeg(image, {.quality = 95, .progressive = true}),
+                             encode_png(image), encode_webp(image)}) {
+    const auto part = std::span(other).first(other.size() / 2);
+    EXPECT_THROW(decode_image(part, {.crop = above}), ParseError);
+  }
+}
+
 TEST_F(DecodeImage, AcceptsAJpegThatEndsEarlyIfAsked) {
   const Array image = smooth_image(200, 64);
   for (const bool progressive : {false, true}) {

@@ -19,9 +19,9 @@ def decode_image(data, mode="unchanged", *, crop=None, size=None, apply_exif_ori
 
     `crop=(top, left, height, width)` returns only these pixels; of a JPEG only the blocks that they need are decoded. `size=(height, width)` says
     what the image, or its crop, will be resized to: a JPEG is then decoded at the smallest of the scales 1/8, 1/4, 1/2 and 1 that gives at least
-    this size, which is faster and changes pixels a little. A file that is damaged or ends early is a ParseError, unless `accept_truncated` accepts
-    a JPEG, whose missing part is grey. So is an image with more than `max_pixels`, before memory is allocated. A PNG of 16 bits loses its lower 8,
-    unless `keep_16_bits=True` makes it u16.
+    this size, which is faster and changes pixels a little. A file that is damaged or ends early is a ParseError, and so is an image with
+    more than `max_pixels`, before memory is allocated. `accept_truncated` accepts a JPEG, whose missing part is grey. A JPEG that is not progressive
+    is read no further than a crop needs. A PNG of 16 bits loses its lower 8, unless `keep_16_bits=True` makes it u16.
 
     >>> image = plait.full((3, 20, 30), 128, dtype="u8")
     >>> file = plait.io.encode_jpeg(image)
