@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "plait/core/error.h"
 #include "plait/core/inside/system/with_path.h"
 #include "plait/io/inside/byte_order.h"
 #include "plait/io/inside/compressed/compression.h"
+#include "plait/io/inside/element_bytes.h"
 #include "plait/io/inside/file.h"
 #include "plait/io/inside/gzip.h"
 
@@ -22,6 +25,7 @@ class PlainReader {
   void read(std::span<std::byte> into) {
     std::ranges::copy(fields_.take(into.size()), into.begin());
   }
+  std::span<const std::byte> take(size_t count) { return fields_.take(count); }
   void expect_end() const {
     if (fields_.left() != 0) {
       throw ParseError("byte {}: {} unexpected bytes after the array", fields_.position(),
@@ -57,9 +61,15 @@ void expect_held(const Sizes& sizes, uint64_t most) {
                    text_of_sizes(sizes));
 }
 
+struct IdxHeader {
+  DType dtype;
+  Sizes sizes;
+  size_t bytes = 0;  // bytes of the elements
+};
+
 // `most` is an upper bound of the uncompressed bytes.
 template <class Reader>
-Array read_array(Reader reader, uint64_t most) {
+IdxHeader read_header(Reader& reader, uint64_t most) {
   std::array<std::byte, 4> magic{};
   reader.read(magic);
   const std::optional<DType> dtype = dtype_of(std::to_integer<uint8_t>(magic[2]));
@@ -74,27 +84,48 @@ Array read_array(Reader reader, uint64_t most) {
     for (const std::byte byte : bytes) size = size << 8 | std::to_integer<int64_t>(byte);
   }
   expect_held(sizes, most / static_cast<uint64_t>(size_of(*dtype)));
-  Array array = Array::empty(*dtype, sizes);
-  const auto bytes = static_cast<size_t>(array.element_count() * array.element_size());
-  reader.read({array.writable_data(), bytes});
+  auto bytes = static_cast<size_t>(size_of(*dtype));
+  for (const int64_t size : sizes) bytes *= static_cast<size_t>(size);
+  return {*dtype, std::move(sizes), bytes};
+}
+
+Array read_compressed(std::span<const std::byte> file) {
+  GzipReader reader(file);
+  const IdxHeader header = read_header(reader, file.size() * kMostInflation);
+  Array array = Array::empty(header.dtype, header.sizes);
+  reader.read({array.writable_data(), header.bytes});
   reader.expect_end();
   reverse_byte_order(array);
   return array;
 }
 
-}  // namespace
-
-Array read_idx(std::span<const std::byte> bytes) {
-  if (is_gzip(bytes)) return read_array(GzipReader(bytes), bytes.size() * kMostInflation);
-  expect_not_compressed(bytes);
-  return read_array(PlainReader(bytes), bytes.size());
+// Borrows the elements if there are many and they are bytes; `owner` keeps those of the file alive.
+Array read_array(std::span<const std::byte> file, std::shared_ptr<const void> owner) {
+  PlainReader reader(file);
+  const IdxHeader header = read_header(reader, file.size());
+  if (header.bytes < kWorthMapping || size_of(header.dtype) > 1) owner = nullptr;
+  Array array =
+      array_of_bytes(header.dtype, header.sizes, reader.take(header.bytes), std::move(owner));
+  reader.expect_end();
+  if (size_of(header.dtype) > 1) reverse_byte_order(array);
+  return array;
 }
 
+Array read(std::span<const std::byte> file, std::shared_ptr<const void> owner) {
+  if (is_gzip(file)) return read_compressed(file);
+  expect_not_compressed(file);
+  return read_array(file, std::move(owner));
+}
+
+}  // namespace
+
+Array read_idx(std::span<const std::byte> bytes) { return read(bytes, nullptr); }
+
 Array load_idx(const std::string& path) {
-  const InputFile file(path);
+  const auto file = std::make_shared<const InputFile>(path);
   return with_path(path, [&] {
-    is_gzip(path, file.bytes());  // refuses a .gz file that is none
-    return read_idx(file.bytes());
+    is_gzip(path, file->bytes());  // refuses a .gz file that is none
+    return read(file->bytes(), file);
   });
 }
 

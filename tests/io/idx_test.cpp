@@ -1,5 +1,6 @@
 #include "plait/io/idx.h"
 
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,28 @@ TEST(Idx, ReadsBytesAndNumbersOfManyBytes) {
   EXPECT_EQ(text_of(from_idx(kBytes)), "[[  1   2   3]\n [  4   5 255]] : u8[2, 3]");
   EXPECT_EQ(text_of(from_idx("\0\0\x0b\x01\0\0\0\x02\xff\xfe\x01\x00"s)), "[ -2 256] : i16[2]");
   EXPECT_EQ(text_of(from_idx("\0\0\x0d\x00\x3f\xc0\0\0"s)), "1.5 : f32[]");
+}
+
+// Elements of several bytes are stored in reverse order, so they are copied.
+TEST(Idx, MapsLargeFilesOfBytes) {
+  const TemporaryFolder folder;
+  const auto load = [&](const std::string& header, size_t bytes) {
+    std::ofstream(folder.path("x"), std::ios::binary) << header << std::string(bytes, '\7');
+    return load_idx(folder.path("x"));
+  };
+  const std::string sizes = "\0\x10\0\0\0\0\0\x02"s;  // 2^20, 2
+  const Array bytes = load("\0\0\x08\x02"s + sizes, 2 << 20);
+  EXPECT_TRUE(bytes.buffer().is_borrowed());
+  EXPECT_FALSE(bytes.is_writable());
+  EXPECT_EQ(bytes.sizes(), (Sizes{1 << 20, 2}));
+  EXPECT_EQ(bytes.elements<uint8_t>().back(), 7);
+  EXPECT_TRUE(load("\0\0\x09\x02"s + sizes, 2 << 20).buffer().is_borrowed());
+  const Array numbers = load("\0\0\x0b\x02"s + sizes, 4 << 20);
+  EXPECT_FALSE(numbers.buffer().is_borrowed());
+  EXPECT_EQ(numbers.elements<int16_t>().back(), 0x0707);
+  EXPECT_FALSE(load("\0\0\x08\x01\0\0\0\x09"s, 9).buffer().is_borrowed());
+  EXPECT_THROW(load("\0\0\x08\x02"s + sizes, (2 << 20) + 1), ParseError);
+  EXPECT_THROW(load("\0\0\x08\x02"s + sizes, (2 << 20) - 1), ParseError);
 }
 
 TEST(Idx, ReadsWhatGzipCompressed) {
