@@ -179,12 +179,15 @@ class UnigramTrainer {
     return kept;
   }
 
-  // How much the likelihood decreases if the piece is replaced by others everywhere.
+  // How much the likelihood decreases if the piece is replaced by others everywhere. The sum of
+  // frequencies is then counted as if it were replaced by all pieces, as the reference does: with
+  // the number of the others, about a tenth of the tokens are other ones.
   static double loss_of(uint32_t id, const std::vector<uint32_t>& others, const Usage& usage,
                         double sum) {
     const double frequency = usage.frequency[id];
     const double log_probability = std::log(frequency) - std::log(sum);
-    const double log_sum = std::log(sum + frequency * static_cast<double>(others.size() - 1));
+    const double log_sum =
+        std::log(sum + frequency * static_cast<double>(usage.frequency.size() - 1));
     double log_of_others = 0;
     for (const uint32_t other : others) {
       log_of_others += std::log(usage.frequency[other] + frequency) - log_sum;

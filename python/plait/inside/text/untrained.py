@@ -46,13 +46,14 @@ def bert_word_piece(lowercase=True):
 
 
 def sentencepiece_bpe(unk_token="<unk>"):
-    """Llama's kind: BPE over characters, where ▁ stands for a space. It has no tokens yet.
+    """Llama's kind: BPE over characters, where ▁ stands for a space, of texts in NFKC. It has no tokens yet. The class of this name in `tokenizers`
+    trains with min_frequency=2 and limit_alphabet=1000.
 
     >>> tokenizer = plait.text.sentencepiece_bpe().train(["low lower"] * 9, 20, ["<unk>"])
     >>> tokenizer.encode("lower").tokens
     ['▁lower']
     """
-    return _tokenizer(_bpe(unk_token=_word("unk_token", unk_token), fuse_unk=True), pre_tokenizer=_METASPACE, decoder=_METASPACE)
+    return _tokenizer(_bpe(unk_token=_word("unk_token", unk_token)), normalizer={"type": "NFKC"}, pre_tokenizer=_METASPACE, decoder=_METASPACE)
 
 
 def sentencepiece_unigram(unk_token="<unk>"):
