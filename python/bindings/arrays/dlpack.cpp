@@ -159,10 +159,18 @@ nb::object unversioned(Array array) {
                     [](PyObject* capsule) { drop_capsule<DlManaged>(capsule, kUnversioned); }));
 }
 
+// One of two integers that a consumer passes: of a version, of a device.
+int64_t integer_of_pair(nb::handle pair, int place, const char* name) {
+  if (!is_sequence(pair) || nb::len(pair) != 2) {
+    throw TypeError("__dlpack__: {}: expected two integers, not {}", name, utf8_of(nb::repr(pair)));
+  }
+  return integer_from(pair[nb::int_(place)]);
+}
+
 // Lets the stream of the consumer wait for what computes x. Numbers below 3 have a meaning of their
 // own: the default stream (1), that of each thread (2), no waiting (-1).
 void finish_before_stream(Device device, nb::handle stream) {
-  const int64_t number = stream.is_none() ? 1 : nb::cast<int64_t>(stream);
+  const int64_t number = stream.is_none() ? 1 : integer_from(stream);
   if (device.is_cpu()) {
     if (stream.is_none()) return;
     throw ValueError("__dlpack__: host memory has no stream, but {} is given", number);
@@ -175,8 +183,8 @@ void finish_before_stream(Device device, nb::handle stream) {
 // The array that a consumer asks for, on the device that it asks for.
 Array array_for(const Tensor& x, nb::handle device, bool may_copy, bool copies) {
   const DlDevice here = dl_device_of(x.device());
-  const auto type = device.is_none() ? here.type : nb::cast<int32_t>(device[nb::int_(0)]);
-  const auto id = device.is_none() ? here.id : nb::cast<int32_t>(device[nb::int_(1)]);
+  const int64_t type = device.is_none() ? here.type : integer_of_pair(device, 0, "dl_device");
+  const int64_t id = device.is_none() ? here.id : integer_of_pair(device, 1, "dl_device");
   if (type == here.type && id == here.id) {
     return copies ? computed([&] { return x.array().copy(); }) : x.array();
   }
@@ -196,7 +204,7 @@ nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version
         "the tensor is being differentiated, which another library would interrupt: use x.detach() "
         "or stop_gradient(x) if no derivative is needed");
   }
-  const bool is_new = !max_version.is_none() && nb::cast<int64_t>(max_version[nb::int_(0)]) >= 1;
+  const bool is_new = !max_version.is_none() && integer_of_pair(max_version, 0, "max_version") >= 1;
   const Array array = array_for(x, device, copy.ptr() != Py_False, copy.ptr() == Py_True);
   finish_before_stream(array.device(), stream);
   const bool copies = array.buffer() != x.array().buffer();

@@ -286,11 +286,12 @@ Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSize
   }
   if (parts) return split(x, *parts, axis);
   const int64_t length = x.shape(axis).number();
+  const int64_t least = sizes->size() == 1 ? 1 : 0;
   std::vector<Dim> places;  // beginnings of the parts, except the first
   int64_t place = 0;
   for (const int64_t size : *sizes) {
-    if (size < (sizes->size() == 1 ? 1 : 0))
-      throw ValueError("split: a part has the size {}, expected 0 or more", size);
+    if (size < least)
+      throw ValueError("split: a part has the size {}, expected {} or more", size, least);
     place += size;
     places.emplace_back(place);
   }
@@ -301,6 +302,8 @@ Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSize
     if (places.back().number() >= length) places.pop_back();
   } else if (place != length) {
     throw ShapeError("split: the parts have {} elements together, expected {}", place, length);
+  } else if (places.empty()) {
+    return {};
   } else {
     places.pop_back();
   }

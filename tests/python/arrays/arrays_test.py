@@ -307,12 +307,20 @@ class Refusals(unittest.TestCase):
             (plait.ValueError, "unexpected 'é' at position 1 of \"é,é->\"", lambda: plait.einsum("é,é->", x, x)),
             (plait.ValueError, "unexpected '😀' at position 3", lambda: plait.einsum("i,😀", x, x)),
             (plait.ValueError, "", lambda: plait.topk(x, 9)), (plait.ValueError, "", lambda: plait.split(x, 3)),
+            (plait.ShapeError, "the parts have 0 elements together, expected 4", lambda: plait.split(x, size=[])),
+            (plait.ValueError, "a part has the size 0, expected 1 or more", lambda: plait.split(x, size=0)),
+            (plait.ValueError, "a part has the size -1, expected 0 or more", lambda: plait.split(x, size=[3, -1])),
             (plait.TypeError, "", lambda: plait.bitwise_and(x, 1)), (plait.TypeError, "", lambda: plait.gather(x, 0, x)),
         ):
             with self.subTest(kind=kind, word=word):
                 with self.assertRaisesRegex(kind, word) as caught:
                     action()
                 self.assertIn("arrays_test.py:", caught.exception.location, str(caught.exception))
+
+    def test_no_parts_of_no_elements(self):
+        self.assertEqual(list(plait.split(plait.ones((0,)), size=[])), [])
+        self.assertEqual(list(plait.zeros((3, 0)).split(size=(), axis=1)), [])
+        self.assertEqual([part.shape for part in plait.split(plait.zeros((0, 3)), size=[2])], [(0, 3)])
 
     def test_arguments_that_are_missing_or_too_many(self):
         for action in (lambda: plait.sort(), lambda: plait.exp(1.0, 2.0), lambda: plait.sum(A, axes=0), lambda: plait.exp(None)):

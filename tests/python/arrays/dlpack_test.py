@@ -150,6 +150,13 @@ class Capsules(unittest.TestCase):
         with self.assertRaisesRegex(BufferError, "DLPack: the memory is missing"):
             plait.from_dlpack(Capsule(data=None))
 
+    def test_requests_that_are_no_numbers(self):
+        for named, word in (({"max_version": ()}, "max_version: expected two integers"), ({"max_version": {}}, "max_version: expected two"),
+                            ({"max_version": ("1", 0)}, "expected an integer, not str"), ({"dl_device": [1]}, "dl_device: expected two integers"),
+                            ({"stream": 2**64}, "does not fit into 64 bits"), ({"stream": "1"}, "expected an integer, not str")):
+            with self.subTest(**named), self.assertRaisesRegex((plait.TypeError, plait.ValueError), word):
+                plait.ones(3).__dlpack__(**named)
+
     def test_random_ones(self):
         """In a separate process, since a capsule that is wrongly accepted reads invalid memory."""
         done = subprocess.run([sys.executable, __file__, "7"], capture_output=True, text=True, check=False)

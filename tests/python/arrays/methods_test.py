@@ -214,6 +214,7 @@ class Refused(unittest.TestCase):
                             (lambda: x.repeat(2, 3), "x.tile"), (lambda: x.split(2), "size=2"), (lambda: x.sort, "sort_with_indices"),
                             (lambda: x.median, "lower"), (lambda: x.equal, "array_equal"), (lambda: cube.diagonal(), "last two"), (lambda: cube.trace(), "last two"),
                             (lambda: x.cummax(0), "axis=0"), (lambda: x.size(0), r"x\.shape\[0\]"), (lambda: x.type(), "x.dtype"), (lambda: cube.t(), "x.mT"),
+                            (lambda: x.expand_as(3), "expand_as: other: expected a tensor, not int"), (lambda: x.view_as([2]), "tensor, not list"),
                             (lambda: pl.Tensor([1.0]), r"plait.tensor"), (lambda: x.to("tpu"), "unknown device 'tpu'")):
             with self.subTest(words), self.assertRaisesRegex(pl.Error, words):
                 call()

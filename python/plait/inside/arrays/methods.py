@@ -213,9 +213,16 @@ def view(self, *shape):
     return _core.reshape(self, *shape)
 
 
+def _shape_of(name, other):
+    shape = getattr(other, "shape", None)
+    if shape is None:
+        raise errors.TypeError(f"{name}: other: expected a tensor, not {type(other).__name__}")
+    return shape
+
+
 def view_as(self, other):
     """The elements in the shape of another tensor."""
-    return _core.reshape(self, other.shape)
+    return _core.reshape(self, _shape_of("view_as", other))
 
 
 def expand(self, *shape):
@@ -229,7 +236,7 @@ def expand(self, *shape):
 
 def expand_as(self, other):
     """Broadcast to the shape of another tensor."""
-    return _core.broadcast_to(self, other.shape)
+    return _core.broadcast_to(self, _shape_of("expand_as", other))
 
 
 # ---- Parts.
