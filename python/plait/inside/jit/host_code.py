@@ -28,14 +28,45 @@ _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "p
 SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 
 
-@functools.cache
 def is_library(module):
-    """True if a module is not the user's code: Python's standard library, and large third-party packages."""
+    """True if a module is not the user's code: Python's standard library, large third-party packages, and installed packages that do
+    not use Plait."""
+    return (kind := _kind_of_module(module)) == "library" or kind == "installed" and not _package_uses_plait(module.partition(".")[0])
+
+
+def is_installed(module):
+    """True for the Python code of the latter (host_libraries.py)."""
+    return _kind_of_module(module) == "installed" and not _package_uses_plait(module.partition(".")[0])
+
+
+@functools.cache
+def _kind_of_module(module):
     top = (module or "").partition(".")[0]
     if top in sys.stdlib_module_names or top in _LIBRARIES:
-        return top != "__main__"
+        return "library" if top != "__main__" else "own"
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return ("site-packages" in file or "dist-packages" in file) and not _uses_plait(module)
+    if "site-packages" not in file and "dist-packages" not in file:
+        return "own"
+    return "installed" if file.endswith(".py") or _uses_plait(module) else "library"
+
+
+_PACKAGES = {}  # by name: whether one of its modules uses Plait, and how many modules were loaded when it was asked
+
+
+def _package_uses_plait(top):
+    uses, count = _PACKAGES.get(top, (False, 0))
+    if not uses and count != len(sys.modules):
+        count = len(sys.modules)
+        modules = [name for name in list(sys.modules) if name == top or name.startswith(f"{top}.")]
+        uses = any(map(_uses_plait, filter(_is_complete, modules)))
+        _PACKAGES[top] = uses, count
+    return uses
+
+
+def _is_complete(module):
+    """False while it is being imported."""
+    found = sys.modules.get(module)
+    return isinstance(found, types.ModuleType) and not getattr(getattr(found, "__spec__", None), "_initializing", False)
 
 
 def module_of(thing):
@@ -56,9 +87,13 @@ def is_library_class(cls):
 _HEAP_TYPE = 1 << 9
 
 
+@functools.cache
 def _uses_plait(module):
     def is_own(value):
-        name = value.__name__ if isinstance(value, types.ModuleType) else module_of(value)
+        try:
+            name = value.__name__ if isinstance(value, types.ModuleType) else module_of(value)
+        except Exception:  # noqa: BLE001: of an object that stands for another one
+            return False
         return name.split(".")[0] == "plait"
 
     return any(is_own(value) for value in list(vars(sys.modules[module]).values()))

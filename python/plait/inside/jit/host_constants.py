@@ -35,6 +35,15 @@ _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingPro
 _HEAP_TYPE = 1 << 9
 
 
+def attributes_of(thing):
+    """The dict of its attributes, if it has one."""
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+    return attributes if isinstance(attributes, dict) else None
+
+
 def is_fixed(value):
     """True if it is immutable."""
     cls = type(value)

@@ -8,22 +8,14 @@ import functools
 import types
 
 from plait import _core
-from plait.inside.jit.host_code import is_library, is_library_class, loaded, module_of, names_in
-from plait.inside.jit.host_constants import LOOKING_UP, PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
+from plait.inside.jit.host_code import is_installed, is_library, is_library_class, loaded, module_of, names_in
+from plait.inside.jit.host_constants import LOOKING_UP, PLAIN, array_or_none, attributes_of, changing_or_none, hidden_base, is_fixed, is_of_python
 from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, method_of_path, reads_context_of_decimals
+from plait.inside.jit.host_libraries import Installed, is_installed_class
 from plait.inside.jit.host_values import Held, is_seeded
 from plait.inside.trees.module import Module
 
 ABSENT = object()
-
-
-def attributes_of(thing):
-    """The dict of its attributes, if it has one."""
-    try:
-        attributes = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return None
-    return attributes if isinstance(attributes, dict) else None
 
 
 _BAGS = (types.SimpleNamespace,)
@@ -72,7 +64,7 @@ class Reach:
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
         self.memoised = []  # functions of functools.lru_cache
-        self._held, self._namespaces = Held(), {id(vars(builtins))}
+        self._held, self._installed, self._namespaces = Held(), Installed(), {id(vars(builtins))}
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
         self._nodes = []  # (node of a tree that may have attributes beside its children, names of these, path)
@@ -95,7 +87,7 @@ class Reach:
 
     # ---- Places.
 
-    def _add(self, holder, key, path, is_inspected=True):
+    def _add(self, holder, key, path, is_inspected=True, is_held=True):
         if (id(holder), key) in self.placed:
             return
         if len(self.places) > _MOST_PLACES:
@@ -104,7 +96,7 @@ class Reach:
         self.placed[id(holder), key] = len(self.places)
         self._alive.append(holder)
         value = _core._value_at(holder, key, ABSENT)
-        if key != "__class__":
+        if key != "__class__" and is_held:
             self._held.add(value, path, is_named=isinstance(holder, types.CellType) or id(holder) in self._namespaces)
         entered = value is not ABSENT and self._enter(value, path)
         self.places.append((holder, key, entered))
@@ -115,6 +107,14 @@ class Reach:
             self.values[self._free(path)] = Found(place, value)
             if is_inspected:
                 self._enter_parts(value, path, {})
+
+    def _add_same(self, holder, key, value):
+        """Adds a place whose value must be the same object, and is not inspected here."""
+        if (id(holder), key) not in self.placed:
+            self.placed[id(holder), key] = len(self.places)
+            self._alive.append(holder)
+            self.places.append((holder, key, True))
+            self._note_identity(value)
 
     def _enter_or_add(self, value, path):
         """Inspects a value that has no place of its own: it is entered, or gets a place."""
@@ -150,13 +150,15 @@ class Reach:
     def _settle(self):
         """Looks up each name in each holder, until nothing new is found."""
         done = None
-        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed), len(self._nodes))):
+        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed), len(self._nodes),
+                               self._installed.progress())):
             done = now
             for value, children, path in self._nodes if self._takes_any else ():
                 own = attributes_of(value)
                 self._look_up(value, [name for name in own if isinstance(name, str) and name not in children], own, path)
             for holder, path in list(self.holders):
                 _LOOKUPS[_holder_kind(holder)](self, holder, path)
+            self._installed.settle(self, self._names)
 
     def attribute_dicts(self):
         """The attribute dicts of the entered objects: an object with other attributes requires another record."""
@@ -171,7 +173,7 @@ class Reach:
         """The contents of the modules and classes in which code looks up computed names: with others it may find more."""
         if not self._takes_any:
             return []
-        modules = [vars(holder) for holder, _ in self.holders if isinstance(holder, types.ModuleType)]
+        modules = [vars(holder) for holder, _ in self.holders if isinstance(holder, types.ModuleType) and not is_library(holder.__name__)]
         classes = {id(owner): owner for cls, _ in self.holders if isinstance(cls, type) for owner in cls.__mro__ if not is_library_class(owner)}
         return [*modules, *map(vars, classes.values()), *(attributes_of(value) for value, _, _ in self._nodes)]
 
@@ -211,6 +213,8 @@ class Reach:
     def _in_class(self, cls, path):
         for owner in cls.__mro__:
             if is_library_class(owner):
+                if is_installed_class(owner):
+                    self._installed.look_up(self, owner, vars(owner), owner.__name__, self._names, self._takes_any)
                 continue
             special = [name for name, each in vars(owner).items()
                        if name.startswith("__") and (callable(each) or hasattr(type(each), "__get__"))
@@ -220,6 +224,9 @@ class Reach:
             self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
 
     def _in_module(self, module, path):
+        if is_library(module.__name__):
+            self._installed.look_up(self, vars(module), vars(module), path, self._names, self._takes_any)
+            return
         self._namespaces.add(id(vars(module)))
         names = [*self._asked_names(vars(module)), *(["__getattr__"] if "__getattr__" in vars(module) else [])]
         self._look_up(module, names, vars(module), path)
@@ -333,7 +340,9 @@ class Reach:
             if function.__module__ == "functools" and place in _OF_DISPATCH:
                 continue
             self._add(cell, None, place if not path else f"{path}.{place}")
-        if is_library(function.__globals__.get("__name__", "")):
+        if is_library(module := function.__globals__.get("__name__", "")):
+            if is_installed(module):
+                self._installed.enter(function)
             return  # only closures of library functions are visited
         names = self._take_names(function.__code__)
         self.functions.append(function)
@@ -413,6 +422,8 @@ class Reach:
         """True if the value is a function or class of a library, or a constant in the defaults of a function."""
         holder = self.places[found.place][0]
         is_default = isinstance(holder, tuple) and type(found.value) in PLAIN
+        if found.place in self._installed.places:
+            return True
         is_function = isinstance(found.value, (type, types.ModuleType, types.BuiltinFunctionType)) or callable(found.value)
         return is_default or (is_function and is_fixed(found.value))
 
@@ -494,9 +505,9 @@ def _enter_of(value):
         owner = value.__self__
         return None if owner is None or isinstance(owner, (types.ModuleType, type)) else Reach._enter_builtin_method
     if isinstance(value, type):
-        return None if is_library_class(value) else Reach._enter_class
+        return None if is_library_class(value) and not is_installed_class(value) else Reach._enter_class
     if isinstance(value, types.ModuleType):
-        return None if is_library(value.__name__) else Reach._enter_module
+        return None if is_library(value.__name__) and not is_installed(value.__name__) else Reach._enter_module
     if isinstance(value, functools._lru_cache_wrapper):
         return Reach._enter_memoised
     if isinstance(value, _DESCRIPTORS):
