@@ -41,9 +41,19 @@ def held(w): return lambda x: x * w
     "steady/settings.py": "RATE = 1.0\n",
     "steady/deeper/__init__.py": "from steady.deeper import inner\n",
     "steady/deeper/inner.py": "RATE = 1.0\n",
-    "large.py": "TABLE = {i: float(i) for i in range(1000)}\nimport threading\nLOCK, COUNT = threading.Lock(), 1.0\ndef f(x):\n    with LOCK: return x * TABLE[3] * COUNT\n",
+    "large.py": """
+import threading
+TABLE, LOCK, COUNT = {i: float(i) for i in range(1000)}, threading.Lock(), 1.0
+def f(x):
+    with LOCK: return x * TABLE[3] * COUNT
+""",
     "modelled/__init__.py": "",
-    "modelled/config.py": "TRAINING, OPTIONS = False, {'rate': 1.0}\nclass Mode:\n    fast = False\ndef rate(): return OPTIONS['rate']\n",
+    "modelled/config.py": """
+TRAINING, OPTIONS = False, {"rate": 1.0}
+class Mode:
+    fast = False
+def rate(): return OPTIONS["rate"]
+""",
     "modelled/model.py": """
 import plait as pl
 from modelled import config
@@ -81,10 +91,12 @@ def ways_to_read(steady):
 
     return {
         "an attribute": lambda x: x * steady.FLAG, "of a module within": lambda x: x * steady.settings.RATE,
-        "deep": lambda x: x * steady.deeper.inner.RATE, "under another name": lambda x: x * alias.of.RATE, "computed": lambda x: x * getattr(steady.settings, rate + "TE"),
-        "of a class": lambda x: x * steady.Layer.s, "a tuple": lambda x: x * steady.PAIR[0], "a set": lambda x: x * (1.0 if len(steady.NAMES) < 2 else steady.FLAG),
-        "a dict": lambda x: x * steady.TABLE["s"], "an object": lambda x: x * steady.OPTIONS.rate, "an object by a global": lambda x: x * options.rate,
-        "a function": lambda x: steady.scale(x), "a function by a global": lambda x: scale(x), "its table": lambda x: steady.scale_by_table(x),
+        "deep": lambda x: x * steady.deeper.inner.RATE, "under another name": lambda x: x * alias.of.RATE,
+        "computed": lambda x: x * getattr(steady.settings, rate + "TE"), "of a class": lambda x: x * steady.Layer.s,
+        "a tuple": lambda x: x * steady.PAIR[0], "a set": lambda x: x * (1.0 if len(steady.NAMES) < 2 else steady.FLAG),
+        "a dict": lambda x: x * steady.TABLE["s"], "an object": lambda x: x * steady.OPTIONS.rate,
+        "an object by a global": lambda x: x * options.rate, "a function": lambda x: steady.scale(x),
+        "a function by a global": lambda x: scale(x), "its table": lambda x: steady.scale_by_table(x),
         "its settings": lambda x: steady.of_settings(x), "what it calls": lambda x: steady.outer(x), "imported within": imported,
         "a method": lambda x: scaled(x), "a static method": lambda x: steady.Layer.fixed(x), "of the class of an object": lambda x: layer(x),
         "a method itself": steady.Layer().scaled, "a function itself": steady.scale,

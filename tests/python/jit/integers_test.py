@@ -59,6 +59,7 @@ class Model(pl.Module):
 OTHERS = {
     "increased": (increased, lambda i: {"n": i}), "appended": (appended, lambda i: {"n": i, "l": []}), "a Module": (lambda t: X * t[0].n, lambda i: (Model(i), i)),
     "an array": (lambda t: X[:t[0]] + t[1], lambda i: (i + 1, np.ones(1, np.float32))), "large": (lambda t: X * t[0], lambda i: (2 ** 50 + i,)),
+    "of another class": (lambda t: X * t["n"] * (t.__class__ is collections.OrderedDict), lambda i: collections.OrderedDict(n=i)),
     "floats": (lambda t: X[:t[0]] * t[1], lambda i: (i, i + 0.5)), "bools": (lambda t: X[:t[0]] * t[1], lambda i: (i, i % 2 == 0)),
 }
 

@@ -1,6 +1,7 @@
-"""Arguments that must be host numbers: their kinds, and tensors of one element in their place."""
+"""Arguments that must be host numbers: their kinds, and tensors of one element in their place; numbers whose type is asked."""
 
 import unittest
+import warnings
 
 import numpy as np
 import plait as pl
@@ -39,8 +40,65 @@ BY_A_NUMBER = {
     "uniform": lambda s: pl.random.uniform(pl.random.key(0), (3,), 0.0, s),
 }
 
+KINDS = {int: 2.0, float: 3.0, bool: 4.0}
+
+
+def told(n):
+    return 2.0 if type(n) is int else 3.0
+
+
+class Named:
+    """A class whose methods ask for a type, but not for that of an argument."""
+
+    def __repr__(self):
+        return f"{type(self).__name__}({type(KINDS)})"
+
+    def __call__(self, x, n):
+        return x * n if type(self) is Named and isinstance(type(self), type) else x
+
+
+# Functions of a tensor and a number that ask for the number's type.
+BY_TYPE = {
+    "is": lambda x, n: x * 2 if type(n) is int else x * 3, "equal": lambda x, n: x * (2 if type(n) == float else 3),  # noqa: E721
+    "in": lambda x, n: x * 2 if type(n) in (int, bool) else x * 3, "a key": lambda x, n: x * KINDS[type(n)],
+    "a name": lambda x, n: x * len(type(n).__name__), "a helper": lambda x, n: x * told(n), "a result": lambda x, n: (x, type(n)),
+    "mapped": lambda x, n: x * [*map(type, (x, n))].count(int), "chosen": lambda x, n: x * (2 if type(n if n else 1) is int else 3),
+    "made again": lambda x, n: x * type(n)(n), "within": lambda x, n: [x * told(n) for _ in range(2)][1],
+    "branches": lambda x, n: pl.cond(pl.sum(x) > 0, lambda x: x * told(n), lambda x: x, x),
+    "a derivative": lambda x, n: pl.grad(lambda x: pl.sum(x * told(n)))(x),
+    "of its class": lambda x, n: x * 2 if n.__class__ is int else x * 3,
+}
+
 
 class NumberArguments(unittest.TestCase):
+    def test_types_are_those_of_numbers(self):
+        x = pl.asarray([1.0, 2.0])
+        for name, function in BY_TYPE.items():
+            jitted = pl.jit(function)
+            for n in (3, 4, 5.5, 4, 2.5, 0, -1, -7, 1e300, True, 5):
+                with self.subTest(name, n=n), warnings.catch_warnings():
+                    warnings.filterwarnings("error" if name == "of its class" else "ignore", category=pl.HostStateWarning)
+                    found, wanted = (pl.tree.map(lambda leaf: leaf.tolist(), f(x, n)) for f in (jitted, function))
+                    self.assertEqual(found, wanted)
+        jitted = pl.jit(lambda x, t: x * told(t["n"]) * told(t["p"][0]))
+        for n in 3, 4, 5, 6.5, 7, 8:
+            self.assertEqual(jitted(x, {"n": n, "p": (n, 1)}).tolist(), (x * told(n) ** 2).tolist())
+        named = pl.jit(lambda x, *, n=0: x * told(n))
+        self.assertEqual([named(x, n=n).tolist() for n in (1, 2, 2.5, 3)], [[2, 4], [2, 4], [3, 6], [2, 4]])
+
+    def test_each_number_has_a_record_only_there(self):
+        x = pl.asarray([1.0, 2.0])
+        for function, traces in (BY_TYPE["is"], 6), (lambda x, n: x * n, 2), (Named(), 2), (lambda x, n: x * n * len(repr(Named())), 2):
+            jitted = pl.jit(function)
+            for n in (3, 4, 5, 6, 7, 8, 7, 3):
+                jitted(x, n)
+            with self.subTest(traces=traces):
+                self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).host_runs), (traces, 0))
+        jitted = pl.jit(BY_TYPE["is"])
+        with self.assertWarnsRegex(pl.HostStateWarning, "(?s)8 times for different values of arg1.*isinstance"):
+            for n in range(9):
+                jitted(x, n)
+
     def test_a_number_that_a_derivative_is_taken_by_is_refused(self):
         x = pl.asarray(0.5)
         for name, function in BY_A_NUMBER.items():

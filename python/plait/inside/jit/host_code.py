@@ -114,6 +114,7 @@ class Names:
     opaque: str  # the function by which it can reach anything: globals(), eval
     methods: tuple  # (name, kind as in host_effects.py, line) of methods that no record can contain, of any object
     seeded: tuple  # like calls: calls that have a seed
+    asks_type: bool  # calls type(x), of something that may be a number
     lines: dict  # the first line of each name
 
     def unsteady(self, function):
@@ -210,7 +211,7 @@ def names_in(code):
         reader.read(instruction.opname, instruction.argval, line)
         chains.read(instruction, line)
     inner = [names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)]
-    return reader.names(inner, chains)
+    return reader.names(inner, chains, _asks_type(code))
 
 
 class _NameReader:
@@ -239,7 +240,7 @@ class _NameReader:
         if isinstance(value, str) and name.startswith("LOAD_") and name != "LOAD_CONST":
             self.lines.setdefault(value, line)
 
-    def names(self, inner, chains):
+    def names(self, inner, chains, asks_type):
         """With those of the functions within."""
         def all_of(kind):
             return tuple(dict.fromkeys(itertools.chain(getattr(self, kind), *(getattr(each, kind) for each in inner))))
@@ -255,10 +256,37 @@ class _NameReader:
             assigned=(*chains.assigned, *itertools.chain.from_iterable(each.assigned for each in inner)),
             opaque=self.opaque or next((each.opaque for each in inner if each.opaque), ""),
             methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)),
-            seeded=(*chains.seeded, *itertools.chain.from_iterable(each.seeded for each in inner)), lines=lines)
+            seeded=(*chains.seeded, *itertools.chain.from_iterable(each.seeded for each in inner)), lines=lines,
+            asks_type=asks_type or any(each.asks_type for each in inner))
 
 
 _CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_METHOD")
+_WITHOUT_EFFECT = ("CACHE", "EXTENDED_ARG", "PRECALL", "PUSH_NULL", "NOP", "RESUME")
+
+
+def _asks_type(code):
+    """True if code calls type(x), or map(type, x), where x may be a number that is an argument: not of its self or a global."""
+    if "type" not in code.co_names:
+        return False
+    found = [each for each in dis.get_instructions(code) if each.opname not in _WITHOUT_EFFECT]
+    for i, each in enumerate(found):
+        if (each.opname, each.argval) != ("LOAD_GLOBAL", "type"):
+            continue
+        is_called = each.arg & 1
+        if found[i - 1].argval == "map" if not is_called else not _is_of_another(found[i + 1:]):
+            return True
+    return False
+
+
+def _is_of_another(found):
+    """True if these instructions load a constant, a global or self for `type`, or an attribute of one, or several arguments."""
+    first, *rest = found
+    parts = list(itertools.takewhile(lambda each: each.opname in ("LOAD_ATTR", "LOAD_METHOD"), rest))
+    end = rest[len(parts)]
+    is_one = end.opname in _CALLS and end.arg == 1
+    if first.opname == "LOAD_CONST":
+        return True
+    return is_one and (first.opname == "LOAD_GLOBAL" or first.opname.startswith("LOAD_") and first.argval in ("self", "cls"))
 
 
 class _ChainReader:

@@ -60,6 +60,7 @@ class Reach:
         self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
         self.unloaded = set()  # modules that the code imports and that are not loaded yet
         self.opaque = None  # the reason if it is unknown what the host code reads
+        self.asks_type = False  # it calls type(x) of something that may be a number
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
@@ -345,6 +346,7 @@ class Reach:
                 self._installed.enter(function)
             return  # only closures of library functions are visited
         names = self._take_names(function.__code__)
+        self.asks_type = self.asks_type or (names.asks_type and name not in _TELLING and "type" not in function.__globals__)
         self.functions.append(function)
         self.kinds.append(function.__code__)
         self._namespaces.add(id(function.__globals__))
@@ -474,6 +476,7 @@ def reach_of(functions, arguments):
 
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
+_TELLING = {"__repr__", "__str__", "__format__", "__eq__", "__ne__", "__hash__", "__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__"}
 _OF_DISPATCH = {"dispatch_cache", "cache_token"}  # private state of functools.singledispatch
 
 

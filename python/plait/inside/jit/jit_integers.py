@@ -5,7 +5,7 @@ import collections
 
 from plait import _core
 
-_CONTAINERS = (list, tuple, dict, collections.OrderedDict)
+_CONTAINERS = (list, tuple, dict)  # a copy of another class of dicts would be a dict
 
 # A tree with the tensor of a size instead of each integer. `signs`, for each leaf: 1, 2 if the integer is negative, 0 for other tensors.
 Sized = collections.namedtuple("Sized", "tree signs")

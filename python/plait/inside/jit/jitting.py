@@ -45,6 +45,8 @@ _UNSTEADY = "returns a different value at each call", "use plait.random, or pass
 _OUTSIDE = ("reads or changes state outside of the program",
             "do it outside of the jitted function; plait.callback runs at every run of the record")
 _ANYTHING = "can reach anything", "name what the function uses"
+_BY_VALUE = "make it a tensor, or a separate argument that is a number: such values need no new record"
+_BY_TYPE = "ask isinstance(x, int) instead of type(x): numbers whose type is not asked need no new record"
 _MOST_RECORDS_FOR_ONE = 8  # records of one argument or value outside, before that is reported
 
 
@@ -72,7 +74,7 @@ class Jitted:
         self.unrolled = 0  # the number of branches and loops that were found to change host state
         self.unloaded = set()  # modules that its code imports and that were not loaded at the last inspection
         # By name of an argument. Of a float: "constant" if host code needs its number, "read" if too often. Of a tuple, list or dict:
-        # "sizes" if its integers have differed, "constant" if host code then changes it.
+        # "sizes" if its integers have differed, "constant" if host code then changes it. Of all of them "exact" if host code calls type().
         self._modes = {}
 
     def __call__(self, *arguments, **named):
@@ -134,9 +136,11 @@ class Jitted:
     def _handed(self, name, value):
         if self._modes.get(name) == "sizes" and isinstance(value, (tuple, list, dict)):
             return sized(value) or value
+        if self._modes.get(name) == "exact" and self._by_host is None and type(value) is int:
+            return Fixed(value)
         if type(value) not in FLOATS or (type(value) is Item and value._kind in ("boolean", "integer")):
             return value
-        if self._modes.get(name) != "constant" or (self._by_host is not None and type(value) is not Item):
+        if self._modes.get(name) not in ("constant", "exact") or (self._by_host is not None and type(value) is not Item):
             return weak(value)
         return Fixed(value._number() if type(value) is Item else value)
 
@@ -169,6 +173,8 @@ class Jitted:
 
     def _key_of(self, call):
         key = call.key()
+        if call.reach.asks_type:
+            self._expect_exact(call)
         if key not in self._records:
             self._expect_same_integers(call, key)
             self._warn_of(call.reach.lines)
@@ -182,8 +188,16 @@ class Jitted:
             self._records = dict.fromkeys(list(self._records)[1:])
         return key
 
+    def _expect_exact(self, call):
+        """Begins again with constants for numbers that are arguments, since a symbol has another type."""
+        names = [name for name, each in call.arguments.items() if each.sign or each.is_weak]
+        if names:
+            raise Needed(call, names, mode="exact")
+
     def _expect_same_integers(self, call, key):
         """Begins again if integers in an argument have differed since the last record, and nothing else in it."""
+        if call.reach.asks_type:
+            return
         before, now = dict(self._latest or ()), dict(key)
         names = [name for name in call.arguments if name in before and name not in self._modes and differ_in_integers(before[name], now[name])
                  and sized(call.arguments[name].value) is not None]
@@ -210,8 +224,8 @@ class Jitted:
             elif name.startswith("outside."):
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             elif name.startswith(("arg", "named.")):
-                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for different values of {name}\n"
-                           "  hint: make it a tensor, or a separate argument that is a number: such values need no new record")
+                hint = _BY_TYPE if self._modes.get(name) == "exact" else _BY_VALUE
+                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for different values of {name}\n  hint: {hint}")
 
     def _run_by_host(self, reason, is_said=False):
         if self._by_host is not None:
