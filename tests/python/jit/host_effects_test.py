@@ -32,6 +32,7 @@ import numpy as np
 import plait as pl
 import scipy.stats
 import torch
+from numpy import datetime64 as day
 
 FOLDER = tempfile.mkdtemp()
 FILE = os.path.join(FOLDER, "file.txt")
@@ -141,6 +142,9 @@ READS = {
     "input": lambda x: x * float(input()),
     "stdin": lambda x: x * float(sys.stdin.readline()),
     "clock": lambda x: x * (time.time() > 0),
+    "NumPy's clock": lambda x: x * (np.datetime64("now", "s") > np.datetime64(0, "s")),
+    "NumPy's day": lambda x: x * int(day("today") > day("1970-01-01")),
+    "a text of NumPy's clock": lambda x: x * (np.datetime64(str(["now"][0])) > np.datetime64("1970-01-01")),
     "random": lambda x: x * (random.random() < 2),
     "disk_usage": lambda x: x * (shutil.disk_usage("/").total > 0),
 }
@@ -168,6 +172,7 @@ DRAWS = {
 STEADY = {
     "seeds": lambda x: x * random.Random(3).random() * np.random.RandomState(seed=len(x)).rand() * np.random.Generator(np.random.PCG64(abs(-3))).random(),
     "a seed of a seed": lambda x: x * np.random.default_rng(np.random.SeedSequence(4)).random(), "filters that are put back": lambda x: x * quiet(),
+    "dates": lambda x: x * (day("2020-01-02") - np.datetime64("2020-01-01")).astype(int) * isinstance(x, np.datetime64 | pl.Tensor),
     "a decimal": lambda x: x * float(Decimal(1) / 4), "arguments": lambda x: x * (len(sys.argv) > 0), "errstate": lambda x: x * tolerant(),
     "a path that is only computed with": lambda x: x * len((PATH.parent / "a").name), "os.path.join": lambda x: x * len(os.path.join("a", "b")), "PurePath": lambda x: x * len(pathlib.PurePath("a/b").name), "print": lambda x: (print(end=""), x)[1],
     "an exception": lambda x: _caught(x), "StringIO": lambda x: x * len(_written()), "os.sep": lambda x: x * len(os.sep), "a level": lambda x: x * logging.INFO,

@@ -9,7 +9,7 @@ import itertools
 import sys
 import types
 
-from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_held_state, is_outside, kind_of, method_of_path
+from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_held_state, is_outside, kind_of, method_of_path, tells_time
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
@@ -126,6 +126,7 @@ class Names:
             if thing is None:
                 continue
             kind, method = kind_of(*thing), method_of_path(thing[0], self.attributes)
+            kind = "value" if kind is None and tells_time(thing[0], self.attributes) else kind
             if method is not None:
                 found.append((f"{chain[0]}.{method}()", "outside", file, line))
             elif kind is not None and not (restores and module_of(thing[0]) == "warnings"):

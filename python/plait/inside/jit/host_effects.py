@@ -92,6 +92,12 @@ def kind_of(thing, name):
     return "value" if module in UNSTEADY_MODULES or own in _UNSTEADY.get(place, ()) else None
 
 
+def tells_time(thing, texts):
+    """True for numpy.datetime64 in code that has one of the texts from which it makes the present time."""
+    is_date = isinstance(thing, type) and (thing.__module__, thing.__name__) == ("numpy", "datetime64")
+    return is_date and any(text in texts for text in ("now", "today"))
+
+
 def _is_source(cls):
     """True if an object that is made without a seed differs each time, or draws random numbers."""
     def is_known(base):
