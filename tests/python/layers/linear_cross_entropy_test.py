@@ -1,5 +1,6 @@
 """linear_cross_entropy compared with PyTorch's, and with the plain one; its programs hold no logits of all rows."""
 
+import inspect
 import itertools
 import math
 import re
@@ -237,6 +238,18 @@ class Module(unittest.TestCase):
         self.assertLess(value.item(), first.item())
         self.assertEqual(loss.weight.tolist(), [1.0] * 5)
 
+    def test_the_arguments_of_torch(self):
+        """All of them by name, with their defaults."""
+        for ours, theirs in ((pl.nn.linear_cross_entropy, F.linear_cross_entropy), (pl.nn.LinearCrossEntropyLoss, torch.nn.LinearCrossEntropyLoss)):
+            own, others = (inspect.signature(each).parameters for each in (ours, theirs))
+            for name, parameter in others.items():
+                name = "x" if name == "input" else name
+                self.assertIn(name, own)
+                if name != "dtype":
+                    self.assertEqual(own[name].default, parameter.default, name)
+        given = pl.ones((6, 4)), pl.ones((5, 4)), pl.tensor([0, -100, 2, 3, 4, -100])
+        self.assertAlmostEqual(pl.nn.linear_cross_entropy(*given, ignore_index=None, options=None).item(), math.log(5), places=5)
+
     def test_wrong(self):
         x, weight, target = pl.ones((6, 4)), pl.ones((5, 4)), pl.zeros(6, dtype=pl.i64)
         call = pl.nn.linear_cross_entropy
@@ -246,6 +259,9 @@ class Module(unittest.TestCase):
                 (lambda: call(x, weight, pl.ones(6)), pl.ShapeError, r"the target is \[6\], expected \[6, 5\]"),
                 (lambda: call(x, weight, target, linear_bias=pl.ones(4)), pl.ShapeError, r"linear_bias is \[4\], expected \[5\]"),
                 (lambda: call(x, weight, target, chunk=0), pl.ValueError, "chunk is 0"),
+                (lambda: call(x, weight, target, options=torch.nn.LinearCrossEntropyOptions()), pl.TypeError,
+                 r"nn.linear_cross_entropy: options is .*LinearCrossEntropyOptions.*, expected None[\s\S]*chunk=512 is batch_chunk_size"),
+                (lambda: pl.nn.LinearCrossEntropyLoss(4, 5, options=3), pl.TypeError, "nn.LinearCrossEntropyLoss: options is 3, expected None"),
                 (lambda: call(x, weight, target, softcap=-1.0), pl.ValueError, "softcap is -1.0"),
                 (lambda: call(x, weight, target, label_smoothing=2), pl.ValueError, "label_smoothing is 2"),
                 (lambda: call(x, weight, target, reduction="all"), pl.ValueError, "the reduction is 'all'"),

@@ -4,6 +4,7 @@ import math
 
 from plait import _core, errors
 from plait.inside.arrays.interop import asarray
+from plait.inside.help.names import in_words
 from plait.inside.layers.checks import is_number
 from plait.inside.layers.linear import Linear
 from plait.inside.layers.on_device import on_device
@@ -17,24 +18,25 @@ _CHUNK = 256  # rows of a block, of batches of 1024 rows and more
 _FEW = 2**20  # logits that need not be divided
 
 
-def linear_cross_entropy(x, linear_weight, target, *, linear_bias=None, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean",
-                         softcap=None, chunk=None):
+def linear_cross_entropy(x, linear_weight, target, *, linear_bias=None, weight=None, ignore_index=None, label_smoothing=0.0, reduction="mean",
+                         softcap=None, chunk=None, options=None):
     """cross_entropy(x @ linear_weight.T + linear_bias, target) without the logits in memory: they are computed, and differentiated,
     for `chunk` rows of x at a time. By default these are 256 rows, or a quarter of fewer than 1024, but not less than have 2^20 logits.
 
     x is [..., features]. The target has an index of a class for each row, or the probabilities of all classes. With a linear_weight
     [classes, *sizes, features] there are `sizes` targets for each row, and x is [batch, features]. softcap=s replaces each
-    logit by s tanh(logit / s). The result for narrow floats is f32.
+    logit by s tanh(logit / s). The result for narrow floats is f32. PyTorch's `options` are refused, unless they are None.
 
     >>> x, weight = plait.ones((4, 3)), plait.zeros((10, 3))
     >>> plait.nn.linear_cross_entropy(x, weight, plait.tensor([0, 1, 2, 3]), chunk=2)
     2.3025851 : f32[]
     """
     expect_reduction("linear_cross_entropy", reduction)
-    _expect_options("linear_cross_entropy", label_smoothing, softcap, chunk)
+    _expect_options("linear_cross_entropy", label_smoothing, softcap, chunk, options)
     x, linear_weight, target = asarray(x), asarray(linear_weight), asarray(target)
     linear_bias, weight = (None if each is None else asarray(each) for each in (linear_bias, weight))
-    rows = _Rows(linear_weight.shape, target.dtype.kind == "floating", weight, ignore_index, label_smoothing, softcap, chunk)
+    rows = _Rows(linear_weight.shape, target.dtype.kind == "floating", weight, -100 if ignore_index is None else ignore_index, label_smoothing,
+                 softcap, chunk)
     before = rows.expect(x, linear_weight, target, linear_bias)
     operands = rows.flat(x, linear_weight, linear_bias), _core.reshape(target, (-1, *target.shape[len(before):]))
     if reduction == "none":
@@ -49,7 +51,10 @@ def _divided(total, denominator):
     return _core.where(is_none, math.nan, total / _core.where(is_none, 1, denominator))
 
 
-def _expect_options(what, label_smoothing, softcap, chunk):
+def _expect_options(what, label_smoothing, softcap, chunk, options):
+    if options is not None:
+        raise errors.TypeError.with_hint(f"nn.{what}: options is {in_words(options)}, expected None",
+                                         "chunk=512 is batch_chunk_size; sums are of f32 or f64, and derivatives of any order need no option")
     expect_number(f"{what}: label_smoothing", label_smoothing, 0, 1)
     if softcap is not None and not (isinstance(softcap, _core.Tensor) or is_number(softcap) and softcap > 0):
         raise errors.ValueError(f"nn.{what}: softcap is {softcap!r}, expected more than 0")
@@ -178,9 +183,9 @@ class LinearCrossEntropyLoss(ClassLoss):
 
     @on_device
     def __init__(self, in_features, num_classes, *, out_features=(), bias=False, reduction="mean", weight=None, ignore_index=None,
-                 label_smoothing=0.0, softcap=None, chunk=None, key=None, dtype=_core.f32):
+                 label_smoothing=0.0, softcap=None, chunk=None, options=None, key=None, dtype=_core.f32):
         super().__init__(weight, reduction=reduction)
-        _expect_options("LinearCrossEntropyLoss", label_smoothing, softcap, chunk)
+        _expect_options("LinearCrossEntropyLoss", label_smoothing, softcap, chunk, options)
         if self.weight is not None and self.weight.shape[0] != num_classes:
             raise errors.ShapeError(f"nn.LinearCrossEntropyLoss: weight is {list(self.weight.shape)}, expected [{num_classes}]")
         if not isinstance(out_features, (list, tuple)):
