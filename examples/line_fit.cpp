@@ -9,13 +9,13 @@ struct Line {
   Tensor offset = zeros({});
   Tensor operator()(const Tensor& x) const { return slope * x + offset; }
 };
-using Sgd = optim::Sgd<Line>;
+using SGD = optim::SGD<Line>;
 
 Tensor loss_of(const Line& line, const Tensor& x, const Tensor& y) {
   return mean(square(line(x) - y));
 }
 
-std::tuple<Tensor, Line, Sgd> step(const Line& line, const Sgd& sgd, const Tensor& x,
+std::tuple<Tensor, Line, SGD> step(const Line& line, const SGD& sgd, const Tensor& x,
                                    const Tensor& y) {
   const auto [loss, gradients] = value_and_grad(loss_of)(line, x, y);
   return std::tuple_cat(std::tuple(loss), sgd.update(line, gradients));
@@ -25,7 +25,7 @@ int main() {
   const Tensor x = tensor<float>({0, 1, 2, 3});
   const Tensor y = 2. * x + 1.;
   Line line;
-  Sgd sgd(line, {.lr = 0.1});
+  SGD sgd(line, {.lr = 0.1});
   Tensor loss;
   const auto jitted = jit(step);
   for (int i = 0; i < 300; ++i) std::tie(loss, line, sgd) = jitted(line, sgd, x, y);

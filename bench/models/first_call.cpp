@@ -156,7 +156,7 @@ TrainingStep step_of(const Arguments& given) {
     const auto model = models::Vit::init(key);
     const Tensor x = random::normal(key, {given.batch, 3, 224, 224});
     const Tensor y = random::randint(key, {given.batch}, 0, 1000);
-    return step_of(model, optim::Sgd(model, {.lr = 1e-3}), x, y, given.is_narrow);
+    return step_of(model, optim::SGD(model, {.lr = 1e-3}), x, y, given.is_narrow);
   }
   const auto model = models::Gpt::init(key);
   const Tensor ids = random::randint(key, {given.batch, 256}, 0, 256);

@@ -28,7 +28,7 @@ Tensor sgd_formula(const WeightNumbers& n, const Tensor& value, const Tensor& gi
   buffer = n["momentum"] * buffer + n["kept"] * gradient;
   return value - n["lr"] * (n.is("nesterov") ? gradient + n["momentum"] * buffer : buffer);
 }
-const OptimizerRule kSgd{.name = "optim::Sgd",
+const OptimizerRule kSgd{.name = "optim::SGD",
                          .optional = {"momentum"},
                          .states = sgd_states,
                          .at_step = sgd_at_step,
@@ -99,14 +99,14 @@ const OptimizerRule kLion{
 
 }  // namespace
 
-OptimizerSettings settings_of(const SgdOptions& options) {
+OptimizerSettings settings_of(const SGDOptions& options) {
   if (options.nesterov && options.momentum.is_zero()) {
-    throw ValueError("optim::Sgd: nesterov needs a momentum")
+    throw ValueError("optim::SGD: nesterov needs a momentum")
         .at(Location::of_caller())
         .hint("pass .momentum = 0.9");
   }
   if (options.nesterov && !options.dampening.is_zero()) {
-    throw ValueError("optim::Sgd: nesterov needs a dampening of 0")
+    throw ValueError("optim::SGD: nesterov needs a dampening of 0")
         .at(Location::of_caller())
         .hint("leave out .dampening");
   }

@@ -9,7 +9,7 @@
 
 namespace plait::optim {
 
-struct SgdOptions {
+struct SGDOptions {
   Number lr = 1e-3;
   Number momentum = 0;  // decay of the velocity
   Number dampening =
@@ -19,10 +19,10 @@ struct SgdOptions {
   bool maximize = false;
   std::vector<Group> groups = {};
 };
-OptimizerSettings settings_of(const SgdOptions& options);  // ValueError for invalid options
+OptimizerSettings settings_of(const SGDOptions& options);  // ValueError for invalid options
 // The state with a momentum is `momentum_buffer`.
 template <class Model>
-using Sgd = OptimizerOf<Model, SgdOptions>;
+using SGD = OptimizerOf<Model, SGDOptions>;
 
 struct ASGDOptions {
   Number lr = 1e-2;

@@ -85,13 +85,13 @@ TEST(Adapters, OfQuantizedLayers) {
   const Tensor x = draw(1, {3, 8});
   EXPECT_LT(difference(layer.merged()(x), layer(x)), 1e-5);
   using Layer = nn::LoRAQuantizedLinear;
-  using Sgd = optim::Sgd<Layer>;
-  const auto step = jit([](const Layer& model, const Sgd& sgd, const Tensor& of) {
+  using SGD = optim::SGD<Layer>;
+  const auto step = jit([](const Layer& model, const SGD& sgd, const Tensor& of) {
     const auto slopes =
         grad([](const Layer& at, const Tensor& to) { return sum(at(to)); })(model, of);
     return sgd.update(model, slopes);
   });
-  const auto [next, sgd] = step(layer, Sgd(layer, {.lr = 0.1}), x);
+  const auto [next, sgd] = step(layer, SGD(layer, {.lr = 0.1}), x);
   EXPECT_EQ(difference(next.base.scales, layer.base.scales), 0);
   EXPECT_EQ(difference(*next.base.bias, *layer.base.bias), 0);
   EXPECT_GT(difference(next.lora_A, layer.lora_A), 1e-3);
@@ -335,8 +335,8 @@ TEST(ByPath, AdaptersOfAModelTrainTheirProductsAndMerge) {
   EXPECT_GT(difference(nn::eval(model)(x), nn::eval(net)(x)), 0.01);
 
   using Model = decltype(model);
-  using Sgd = optim::Sgd<Model>;
-  const auto step = jit([](Model model, const Sgd& sgd, const Tensor& of) {
+  using SGD = optim::SGD<Model>;
+  const auto step = jit([](Model model, const SGD& sgd, const Tensor& of) {
     const auto loss = [](Model at, const Tensor& to) {
       const Tensor value = sum(sin(at(to)));
       return std::pair{value, at};
@@ -344,7 +344,7 @@ TEST(ByPath, AdaptersOfAModelTrainTheirProductsAndMerge) {
     const auto [both, slopes] = value_and_grad(loss, with_aux)(model, of);
     return sgd.update(both.second, slopes);
   });
-  const Model next = step(model, Sgd(model, {.lr = 0.1}), x).first;
+  const Model next = step(model, SGD(model, {.lr = 0.1}), x).first;
   const auto& after = next.parametrizations.at("0.weight");
   EXPECT_EQ(difference(after.base, low.base), 0);
   EXPECT_GT(difference(after.lora_A, low.lora_A), 1e-4);

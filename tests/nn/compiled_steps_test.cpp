@@ -54,7 +54,7 @@ TEST(Training, CompiledStepsOfAVitAreThoseOfEagerTraining) {
       random::key(1), {.image = 24, .patch = 4, .width = 48, .depth = 3, .heads = 3, .labels = 7});
   const Tensor x = random::normal(random::key(2), {6, 3, 24, 24});
   const Tensor y = random::randint(random::key(3), {6}, 0, 7);
-  const optim::Sgd optimizer(model, {.lr = 0.02, .momentum = 0.9});
+  const optim::SGD optimizer(model, {.lr = 0.02, .momentum = 0.9});
   expect_same_steps(model, optimizer, x, y, 1e-3);
 }
 

@@ -77,7 +77,7 @@ TEST(Orthogonal, StaysSoInTraining) {
        {OrthogonalMap::matrix_exp, OrthogonalMap::cayley, OrthogonalMap::householder}) {
     auto model = nn::orthogonals(nn::Sequential{layer_of(3, 5), layer_of(5, 2)}, {"*.weight"},
                                  {.orthogonal_map = map});
-    optim::Sgd<decltype(model)> optimizer(model, {.lr = 0.1});
+    optim::SGD<decltype(model)> optimizer(model, {.lr = 0.1});
     const auto loss_of = [&](const decltype(model)& at) -> Tensor {
       return mean(square(at(x) - 1));
     };

@@ -70,8 +70,8 @@ TEST(Pruning, HasTheNamesOfPyTorch) {
 TEST(Pruning, TrainsOnlyWhatIsLeft) {
   auto model = prune::global_unstructured(net(), {"*.weight"}, 10);
   using Pruned = decltype(model);
-  optim::Sgd<Pruned> optimizer(model, {.lr = 0.1, .momentum = 0.9});
-  const auto step = [](Pruned at, const optim::Sgd<Pruned>& state, const Tensor& x) {
+  optim::SGD<Pruned> optimizer(model, {.lr = 0.1, .momentum = 0.9});
+  const auto step = [](Pruned at, const optim::SGD<Pruned>& state, const Tensor& x) {
     const auto loss_of = [](Pruned each, const Tensor& inputs) {
       const Tensor loss = mean(square(each(inputs) - 1));
       return std::pair(loss, each);

@@ -349,12 +349,12 @@ std::pair<Tensor, nn::BatchNorm1d> loss_of(nn::BatchNorm1d norm, const Tensor& x
 
 TEST(SimpleLayers, StepsOfModelsWithCounters) {
   const auto step =
-      jit([](const nn::BatchNorm1d& norm, const optim::Sgd<nn::BatchNorm1d>& sgd, const Tensor& x) {
+      jit([](const nn::BatchNorm1d& norm, const optim::SGD<nn::BatchNorm1d>& sgd, const Tensor& x) {
         const auto [result, gradients] = value_and_grad(loss_of, with_aux)(norm, x);
         return sgd.update(result.second, gradients);
       });
   auto norm = nn::BatchNorm1d::init(3);
-  optim::Sgd<nn::BatchNorm1d> sgd(norm, {.lr = 0.1, .momentum = 0.9});
+  optim::SGD<nn::BatchNorm1d> sgd(norm, {.lr = 0.1, .momentum = 0.9});
   const Tensor x = random::normal(kKey, {4, 3});
   auto expected = norm;
   for (int i = 0; i < 3; ++i) {

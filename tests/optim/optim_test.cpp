@@ -61,9 +61,9 @@ Tensor loss_of(const Line& line, const Tensor& x) {
 
 double at(const Tensor& x, int64_t i) { return x[i].item<double>(); }
 
-TEST(Sgd, StepsOfSmallNumbers) {
+TEST(SGD, StepsOfSmallNumbers) {
   const Line gradient{.slope = tensor<double>({10, 20}), .offset = full({}, -1., DType::f64)};
-  const optim::Sgd plain(line(), {.lr = 0.1});
+  const optim::SGD plain(line(), {.lr = 0.1});
   EXPECT_TRUE(plain.state.empty());
   const auto [moved, next] = plain.update(line(), gradient);
   EXPECT_DOUBLE_EQ(at(moved.slope, 0), 0);
@@ -72,7 +72,7 @@ TEST(Sgd, StepsOfSmallNumbers) {
   EXPECT_EQ(next.steps.item<int64_t>(), 1);
   EXPECT_EQ(plain.steps.item<int64_t>(), 0);
 
-  const optim::Sgd heavy(line(), {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
+  const optim::SGD heavy(line(), {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
   const auto [first, after] = heavy.update(line(), gradient);
   EXPECT_DOUBLE_EQ(at(first.slope, 0), 1 - 0.1 * 10.1);
   const auto [second, last] = after.update(first, gradient);
@@ -100,7 +100,7 @@ TEST(Optimizers, ClassesOfOthersAreDifferentiatedMappedJittedAndTrained) {
   EXPECT_EQ(leaf_paths(scale), std::vector<std::string>{"weight"});
   EXPECT_EQ(grad(loss)(scale, x).weight().text(), "[4. 4.] : f64[2]");
   EXPECT_EQ(jit(grad(loss))(scale, x).weight().text(), "[4. 4.] : f64[2]");
-  const auto [moved, next] = optim::Sgd(scale, {.lr = 0.25}).update(scale, grad(loss)(scale, x));
+  const auto [moved, next] = optim::SGD(scale, {.lr = 0.25}).update(scale, grad(loss)(scale, x));
   EXPECT_EQ(moved.weight().text(), "[2. 0.] : f64[2]");
   const theirs::Scale many(tensor<double>({3, 1}));
   EXPECT_EQ(vmap([](const theirs::Scale& each) { return each.weight() * 2; })(many).text(),
@@ -119,7 +119,7 @@ TEST(Optimizers, StatesHaveTheNamesOfTheModel) {
                                           "state.exp_avg_sq.offset",
                                           "state.exp_avg_sq.slope"};
   EXPECT_EQ(leaf_paths(optim::AdamW(line())), expected);
-  const optim::Sgd sgd(line(), {.momentum = 0.9});
+  const optim::SGD sgd(line(), {.momentum = 0.9});
   EXPECT_EQ(sgd.state.at("momentum_buffer").size(), 2u);
 }
 
@@ -145,7 +145,7 @@ TEST(Optimizers, OnlyParametersAreTrained) {
     EXPECT_FALSE(moved.frozen);
     for (const auto& [name, kept] : next.state) EXPECT_EQ(kept.size(), 1u) << name;
   };
-  expect_trained(optim::Sgd(model, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.5}));
+  expect_trained(optim::SGD(model, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.5}));
   expect_trained(optim::AdamW(model, {.lr = 0.1, .weight_decay = 0.5}));
   const optim::Optimizer optimizer(optim::adamw(0.1, {.weight_decay = 0.5}), model);
   const auto [moved, next] = optimizer.update(model, gradient);
@@ -182,7 +182,7 @@ void expect_jitted_alike(const Optimizer& optimizer) {
 }
 
 TEST(Optimizers, AreJittedAndGivenAway) {
-  expect_jitted_alike(optim::Sgd(line(), {.momentum = 0.9, .nesterov = true}));
+  expect_jitted_alike(optim::SGD(line(), {.momentum = 0.9, .nesterov = true}));
   expect_jitted_alike(optim::Adam(line(), {.weight_decay = 0.01}));
   expect_jitted_alike(optim::AdamW(line()));
 }
@@ -231,11 +231,11 @@ TEST(Optimizers, Schedule) {
 }
 
 TEST(Optimizers, RefuseBadOptions) {
-  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.lr = -1}); }),
-                  {"optim::Sgd: lr is -1"});
-  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.momentum = std::nan("")}); }),
+  expect_contains(what_of<ValueError>([] { optim::SGD(line(), {.lr = -1}); }),
+                  {"optim::SGD: lr is -1"});
+  expect_contains(what_of<ValueError>([] { optim::SGD(line(), {.momentum = std::nan("")}); }),
                   {"momentum is nan"});
-  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.nesterov = true}); }),
+  expect_contains(what_of<ValueError>([] { optim::SGD(line(), {.nesterov = true}); }),
                   {"nesterov needs a momentum"});
   expect_contains(what_of<ValueError>([] { optim::AdamW(line(), {.beta2 = 1}); }),
                   {"optim::AdamW: beta2 is 1, expected a number from 0 to below 1"});
@@ -245,13 +245,13 @@ TEST(Optimizers, RefuseBadOptions) {
 
 TEST(Optimizers, RefuseTreesThatAreNotTheModels) {
   const optim::AdamW adam(line());
-  const optim::Sgd sgd(line(), {.momentum = 0.9});
+  const optim::SGD sgd(line(), {.momentum = 0.9});
   Line wide = line();
   wide.slope = tensor<double>({1, 2, 3});
   expect_contains(what_of<ShapeError>([&] { return adam.update(line(), wide); }),
                   {"optim::AdamW: slope is f64[2], but the gradient of it is f64[3]"});
   expect_contains(what_of<ShapeError>([&] { return sgd.update(wide, wide); }),
-                  {"optim::Sgd: slope is f64[3], but momentum_buffer of it is f64[2]"});
+                  {"optim::SGD: slope is f64[3], but momentum_buffer of it is f64[2]"});
   Line longer = line();
   longer.more.push_back(arange(2));
   expect_contains(what_of<ValueError>([&] { return adam.update(longer, line()); }),

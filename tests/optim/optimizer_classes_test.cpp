@@ -46,7 +46,7 @@ void expect_one_record(Optimizer optimizer, bool is_rate_a_number = true) {
 
 TEST(Classes, ARateThatChangesNeedsNoNewRecord) {
   const Net net;
-  expect_one_record(optim::Sgd(net, {.momentum = 0.9}));
+  expect_one_record(optim::SGD(net, {.momentum = 0.9}));
   expect_one_record(optim::ASGD(net));
   expect_one_record(optim::Rprop(net));
   expect_one_record(optim::Lion(net));
@@ -76,7 +76,7 @@ void expect_decay_without_record(Optimizer optimizer) {
 
 TEST(Classes, ADecayThatWasZeroNeedsNoNewRecord) {
   const Net net;
-  expect_decay_without_record(optim::Sgd(net));
+  expect_decay_without_record(optim::SGD(net));
   expect_decay_without_record(optim::ASGD(net));
   expect_decay_without_record(optim::Lion(net));
   expect_decay_without_record(optim::Adam(net));
@@ -108,12 +108,12 @@ TEST(Classes, NumberAndConstantScheduleGiveTheSameBits) {
 }
 
 TEST(Classes, GroupsHaveNumbersOfTheirOwn) {
-  optim::Sgd optimizer(
+  optim::SGD optimizer(
       Net(), {.lr = 0.5,
               .weight_decay = 0.5,
               .groups = {{{"*.bias"}, {{"weight_decay", 0}}}, {{"he*"}, {{"lr", 0.25}}}}});
   const Net zeros = map_leaves(Net(), zeros_like);
-  const auto update = [](const Net& net, const optim::Sgd<Net>& at, const Net& gradient) {
+  const auto update = [](const Net& net, const optim::SGD<Net>& at, const Net& gradient) {
     return at.update(net, gradient);
   };
   const auto jitted = jit(update);
@@ -158,17 +158,17 @@ TEST(Classes, FrozenMatricesAreLeftOut) {
 TEST(Classes, RefuseWhatCannotBe) {
   const Net net;
   const auto with = [&](std::vector<optim::Group> groups) {
-    return what_of<ValueError>([&] { optim::Sgd(net, {.groups = groups}); });
+    return what_of<ValueError>([&] { optim::SGD(net, {.groups = groups}); });
   };
   expect_contains(with({{{"*.bais"}, {{"lr", 0.1}}}}),
-                  {"optim::Sgd: groups[0]: the pattern", "*.bais", "matches no parameter"});
+                  {"optim::SGD: groups[0]: the pattern", "*.bais", "matches no parameter"});
   expect_contains(with({{{"layer.*"}}, {{"*.bias"}}}),
                   {"layer.bias is in two groups: groups[0] and groups[1]"});
   expect_contains(with({{{"*"}, {{"rate", 0.1}}}}),
                   {"groups[0]: unknown option", "rate", "the options are lr, momentum"});
   expect_contains(with({{{"*"}, {{"lr", -0.1}}}}), {"groups[0]: lr is -0.1"});
   expect_contains(what_of<ValueError>([&] {
-                    optim::Sgd(net, {.momentum = 0.9, .dampening = 0.5, .nesterov = true});
+                    optim::SGD(net, {.momentum = 0.9, .dampening = 0.5, .nesterov = true});
                   }),
                   {"nesterov needs a dampening of 0"});
   expect_contains(what_of<ValueError>([&] { optim::Rprop(net, {.etas = {1.5, 1.2}}); }),
@@ -179,21 +179,21 @@ TEST(Classes, RefuseWhatCannotBe) {
                   {"optim::Adafactor: beta2_decay is 0.5"});
   const Tensor two = ones({2}, DType::f64);
   const optim::Schedule of_two = [](const Tensor& step) { return step + ones({2}, DType::f64); };
-  expect_contains(what_of<ValueError>([&] { optim::Sgd(net, {.lr = two}); }),
-                  {"optim::Sgd: lr is f64[2], expected one number, of shape []"});
+  expect_contains(what_of<ValueError>([&] { optim::SGD(net, {.lr = two}); }),
+                  {"optim::SGD: lr is f64[2], expected one number, of shape []"});
   expect_contains(with({{{"head"}, {{"momentum", two}}}}), {"groups[0]: momentum is f64[2]"});
   expect_contains(what_of<ValueError>([&] { optim::sgd(two); }), {"learning_rate is f64[2]"});
-  expect_contains(what_of<ValueError>([&] { optim::Sgd(net, {.lr = of_two}); }), {"f64[2]"});
-  optim::Sgd assigned(net);
+  expect_contains(what_of<ValueError>([&] { optim::SGD(net, {.lr = of_two}); }), {"f64[2]"});
+  optim::SGD assigned(net);
   expect_contains(what_of<ValueError>([&] { assigned.lr = two; }), {"f64[2], expected one number"});
   assigned.lr.value() = two;
   expect_contains(what_of<ValueError>([&] { return assigned.update(net, net); }),
-                  {"optim::Sgd: lr is f64[2]"});
+                  {"optim::SGD: lr is f64[2]"});
   expect_contains(what_of<ShapeError>([&] { optim::Muon(net, {}); }),
                   {"optim::Muon: head is f64[2], expected a matrix"});
   expect_contains(what_of<ValueError>([] { optim::Adam(full({}, 3)); }),
                   {"optim::Adam: the model has no parameters"});
-  optim::Sgd plain(net);
+  optim::SGD plain(net);
   plain.numbers["momentum"] = number(0.9);
   expect_contains(what_of<ValueError>([&] { return plain.update(net, net); }),
                   {"momentum_buffer has no", "the momentum was 0 when the optimizer was made"});
@@ -228,7 +228,7 @@ TEST(Classes, ComplexParametersGoDownhill) {
     for (int i = 0; i < 10; ++i) std::tie(at, optimizer) = optimizer.update(at, grad(size)(at));
     EXPECT_LT(size(at).template item<double>(), size(z).template item<double>() * 0.9);
   };
-  expect_smaller(optim::Sgd(z, {.lr = 0.05}));
+  expect_smaller(optim::SGD(z, {.lr = 0.05}));
   expect_smaller(optim::Adam(z, {.lr = 0.05}));
 }
 

@@ -109,7 +109,7 @@ TEST(Schedules, AnotherNumberNeedsNoNewRecord) {
 
 TEST(Schedules, NumbersAreInTheTreeOfTheOptimizer) {
   const optim::Schedule rate = optim::warmup_linear_decay_schedule(0.1, 0.5, 2, 6);
-  const optim::Sgd optimizer(Net(), {.lr = rate});
+  const optim::SGD optimizer(Net(), {.lr = rate});
   const std::vector<std::string> expected{"lr",
                                           "lr.boundaries.0",
                                           "lr.schedules.0.end_value",
@@ -130,7 +130,7 @@ TEST(Schedules, NumbersAreInTheTreeOfTheOptimizer) {
   // Saved, and loaded into an optimizer of another rate.
   const nn::State state = nn::state(optimizer);
   const optim::Schedule other = optim::warmup_linear_decay_schedule(0.2, 0.25, 3, 9);
-  const auto loaded = nn::load_state(optim::Sgd(Net(), {.lr = other}), state);
+  const auto loaded = nn::load_state(optim::SGD(Net(), {.lr = other}), state);
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ((*loaded.lr.schedule)(i).item<double>(), rate(i).item<double>());
   }
@@ -146,8 +146,8 @@ TEST(Schedules, NumbersAreInTheTreeOfTheOptimizer) {
 TEST(Schedules, NumbersAreChangedAndDonated) {
   using optim::lr_scheduler::StepLR;
   const optim::Schedule schedule = StepLR{.lr = 0.5, .step_size = 1, .gamma = 0.5};
-  optim::Sgd optimizer(Net(), {.lr = schedule, .momentum = schedule});
-  const auto jitted = jit(step<optim::Sgd<Net>>, {.donate = {1}});
+  optim::SGD optimizer(Net(), {.lr = schedule, .momentum = schedule});
+  const auto jitted = jit(step<optim::SGD<Net>>, {.donate = {1}});
   optimizer = jitted(Net(), std::move(optimizer), batch()).second;
   optimizer.lr.schedule->number("gamma") = number(0.25);
   optimizer = jitted(Net(), std::move(optimizer), batch()).second;
@@ -166,14 +166,14 @@ TEST(Schedules, NumbersAreChangedAndDonated) {
 }
 
 TEST(Schedules, CustomOnesEqualTheirCopiesOnly) {
-  const auto jitted = jit(step<optim::Sgd<Net>>);
+  const auto jitted = jit(step<optim::SGD<Net>>);
   const auto made = [] {
     return optim::Schedule([](const Tensor& step) { return 0.1 / (1. + step); });
   };
   const optim::Schedule a = made(), b = made();
   EXPECT_TRUE(leaf_paths(a).empty());
   for (const optim::Schedule& each : {a, a, b}) {
-    const optim::Sgd optimizer(Net(), {.lr = each});
+    const optim::SGD optimizer(Net(), {.lr = each});
     EXPECT_EQ(jitted(Net(), optimizer, batch()).second.lr.item<double>(), 0.1);
   }
   EXPECT_EQ(stats(jitted).traces, 2);
@@ -181,7 +181,7 @@ TEST(Schedules, CustomOnesEqualTheirCopiesOnly) {
 
 TEST(Schedules, AreReplacedByWhatIsAssigned) {
   const optim::Schedule schedule = optim::lr_scheduler::StepLR{.lr = 0.5, .step_size = 1};
-  optim::Sgd optimizer(
+  optim::SGD optimizer(
       Net(),
       {.lr = schedule, .momentum = schedule, .groups = {{{"head"}, {{"weight_decay", schedule}}}}});
   optimizer.lr = number(2);
@@ -194,7 +194,7 @@ TEST(Schedules, AreReplacedByWhatIsAssigned) {
   optimizer.lr = schedule;
   optimizer = step(Net(), optimizer, batch()).second;
   EXPECT_EQ(optimizer.lr.item<double>(), schedule(2).item<double>());
-  optim::Sgd another(Net(), {.lr = optimizer.lr});
+  optim::SGD another(Net(), {.lr = optimizer.lr});
   for (int i = 0; i < 2; ++i) another = step(Net(), another, batch()).second;
   EXPECT_EQ(another.lr.item<double>(), schedule(1).item<double>());
 

@@ -82,15 +82,15 @@ using OptimizerCases = std::map<std::string, OptimizerSettings>;
 
 OptimizerCases descent_cases() {
   return {
-      {"sgd", settings_of(SgdOptions{.lr = 0.01})},
-      {"sgd_momentum", settings_of(SgdOptions{.lr = 0.01, .momentum = 0.9})},
-      {"sgd_dampening", settings_of(SgdOptions{.lr = 0.01, .momentum = 0.9, .dampening = 0.5})},
-      {"sgd_decay", settings_of(SgdOptions{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1})},
+      {"sgd", settings_of(SGDOptions{.lr = 0.01})},
+      {"sgd_momentum", settings_of(SGDOptions{.lr = 0.01, .momentum = 0.9})},
+      {"sgd_dampening", settings_of(SGDOptions{.lr = 0.01, .momentum = 0.9, .dampening = 0.5})},
+      {"sgd_decay", settings_of(SGDOptions{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1})},
       {"sgd_nesterov",
-       settings_of(SgdOptions{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true})},
-      {"sgd_maximize", settings_of(SgdOptions{.lr = 1e-3, .weight_decay = 0.9, .maximize = true})},
+       settings_of(SGDOptions{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true})},
+      {"sgd_maximize", settings_of(SGDOptions{.lr = 1e-3, .weight_decay = 0.9, .maximize = true})},
       {"sgd_groups",
-       settings_of(SgdOptions{
+       settings_of(SGDOptions{
            .lr = 0.01,
            .groups = {{{"v*r", "number"}, {{"momentum", 0.9}, {"weight_decay", 0.1}}}}})},
       {"asgd", settings_of(ASGDOptions{})},

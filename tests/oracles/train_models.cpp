@@ -45,12 +45,12 @@ template <class Model>
 void train(const Model& model, const std::string& optimizer, int steps, const Tensor& x,
            const Tensor& y, Arrays& results) {
   const auto with = [&](const auto& state) { train(model, state, steps, x, y, results); };
-  if (optimizer == "sgd") return with(optim::Sgd(model, {.lr = 0.05}));
+  if (optimizer == "sgd") return with(optim::SGD(model, {.lr = 0.05}));
   if (optimizer == "momentum") {
-    return with(optim::Sgd(model, {.lr = 0.02, .momentum = 0.9, .weight_decay = 0.01}));
+    return with(optim::SGD(model, {.lr = 0.02, .momentum = 0.9, .weight_decay = 0.01}));
   }
   if (optimizer == "nesterov") {
-    return with(optim::Sgd(model, {.lr = 0.02, .momentum = 0.9, .nesterov = true}));
+    return with(optim::SGD(model, {.lr = 0.02, .momentum = 0.9, .nesterov = true}));
   }
   if (optimizer == "adam") {
     return with(

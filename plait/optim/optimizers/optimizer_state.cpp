@@ -120,7 +120,7 @@ void expect_usable(const OptimizerRule& rule, const std::string& path, const Ten
   if (rule.is_real && is_complex(value.dtype())) {
     throw TypeError("{}: {} is {}, expected real numbers", rule.name, path, value.type().text())
         .at(Location::of_caller())
-        .hint("keep real and imaginary parts as separate parameters, or use optim::Sgd or Adam");
+        .hint("keep real and imaginary parts as separate parameters, or use optim::SGD or Adam");
   }
   if (rule.expect != nullptr) rule.expect(path, value);
 }

@@ -1,7 +1,7 @@
 // PyTorch's learning-rate schedulers as functions of the step. The first argument is the rate,
 // instead of an optimizer that has it:
 //
-//   optim::Sgd optimizer(model, {.lr = optim::lr_scheduler::StepLR{.lr = 0.1, .step_size = 30}});
+//   optim::SGD optimizer(model, {.lr = optim::lr_scheduler::StepLR{.lr = 0.1, .step_size = 30}});
 //
 // Each struct has the numbers of a schedule; schedule() is that, with the numbers as tensors.
 #pragma once
@@ -82,7 +82,7 @@ enum class CyclicMode { triangular, triangular2, exp_range };
 // it, a function of the cycle, which counts from 1, or of the step. The momentum cycles the other
 // way, from max_momentum to base_momentum and back, where it is used:
 //
-//   optim::Sgd optimizer(model, {.lr = cycle, .momentum = cycle.momentum()});
+//   optim::SGD optimizer(model, {.lr = cycle, .momentum = cycle.momentum()});
 struct CyclicLR {
   double base_lr, max_lr, step_size_up = 2000;
   std::optional<double> step_size_down = {};  // step_size_up by default

@@ -42,7 +42,7 @@ constexpr Saying kSayings[] = {
     {"values(name) converts", "get_values(name) converts"},
     {"array(name) reads", "get_tensor(name) reads"},
     {"Safetensors::open(path)", "plait.io.open_safetensors(path)"},
-    {"optim::Sgd", "optim.SGD"},
+    {"optim::SGD", "optim.SGD"},
     {"DType::", "plait."},
     {"linalg::", "plait.linalg."},
     {"random::", "plait.random."},
