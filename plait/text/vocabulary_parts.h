@@ -10,7 +10,8 @@ namespace plait::text {
 
 enum class VocabularyKind : uint8_t {
   bpe,                // "gpt2": byte-level BPE, with merges
-  sentencepiece_bpe,  // "llama": BPE, where the token with the highest score is made first
+  sentencepiece_bpe,  // "llama": BPE over characters, where "▁" stands for a space, and the token
+                      // with the highest score is made first; "gemma4": with merges
   unigram,            // "t5": SentencePiece's Unigram
   word_piece,         // "bert": tokens that begin words have a "▁" before, others no "##"
 };
@@ -31,7 +32,7 @@ struct VocabularyParts {
   std::vector<float> scores;        // scores of SentencePiece's kinds
   std::vector<TokenType> types;     // empty: all are normal
   std::vector<std::string>
-      merges;                 // merges of bpe: two tokens with a space between, the earliest first
+      merges;                 // merges of BPE: two tokens with a space between, the earliest first
   std::string pre = "gpt-2";  // for bpe: how text is split, for example "llama-bpe"
   std::string charsmap;       // charsmap of unigram: SentencePiece's precompiled_charsmap
   std::optional<uint32_t> unknown, bos, eos, separator, cls;

@@ -147,6 +147,32 @@ def family(name):
     return samples.reread(FAMILIES[name]())
 
 
+# Names that GGUF files give byte-level pre-tokenizers, one of each kind.
+PRE_TOKENIZERS = ("gpt-2", "llama-bpe", "qwen2", "qwen35", "smollm", "gpt-4o", "tekken", "bailingmoe", "deepseek-v3", "deepseek-coder",
+                  "deepseek-llm", "falcon", "default", "bloom", "viking", "minicpm5", "spark2_5", "afmoe", "youtu", "kimi-k2", "seed-coder",
+                  "ufakzeka", "exaone-moe", "jais-2", "laguna", "superbpe", "tiny_aya", "granite-embed-multi-97m", "chameleon")
+
+
+class PreTokenizers(unittest.TestCase):
+    """The words of each pre-tokenizer, beside the reference, which reads the same regular expressions."""
+
+    def test_words_are_the_same(self):
+        digits = [" ".join("1234567890"[:count] for count in range(11)), "1234567,12 ٣٤٥٦٧ ½ x1y22z333", "12345678901234567890"]
+        inputs = [*samples.texts(COUNT, seed=8), *digits, "a  \n\n  b \n", "漢字かな한국어 ok ไทย ລາວ", "<sentinel:12>IMGIMGABZ\t    x"]
+        for pre in PRE_TOKENIZERS:
+            mine = pl.text.Tokenizer.from_parts("bpe", sorted(ALPHABET), pre=pre)
+            theirs = hf.Tokenizer.from_str(mine.to_str())
+            for text in inputs:
+                with self.subTest(pre, text=text):
+                    a, b = mine.encode(text), theirs.encode(text)
+                    self.assertEqual((a.word_ids, a.ids), (b.word_ids, b.ids))
+
+    def test_digits_in_threes_from_the_end(self):
+        for pre in "afmoe", "superbpe", "tiny_aya":
+            words = pl.text.Tokenizer.from_parts("bpe", sorted(ALPHABET), pre=pre).encode("1234567").word_ids
+            self.assertEqual(words, [0, 1, 1, 1, 2, 2, 2], pre)
+
+
 class Families(unittest.TestCase):
     def test_all_give_the_same(self):
         inputs = samples.texts(COUNT, seed=5)

@@ -387,6 +387,26 @@ class OtherFiles(unittest.TestCase):
         self.assertEqual(read.encode("low lolé").tokens, ["<s>", "▁low", "▁", "lo", "l", "<0xC3>", "<0xA9>"])
         self.assertEqual(read.decode(read.encode("low lolé").ids), "low lolé")
 
+    def test_sentencepiece_with_merges(self):
+        """As gemma4 has them: newlines are apart, no space is added before, and <bos> is."""
+        tokens = ["<unk>", "<bos>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "\n", "\n\n", "l", "o", "w", "lo", "low", "▁low", "▁▁"]
+
+        def fill(writer):
+            writer.add_tokenizer_model("gemma4")
+            writer.add_token_list(tokens)
+            writer.add_token_scores([0.0] * len(tokens))
+            writer.add_token_types([2, 3] + [6] * 256 + [1] * 10)
+            writer.add_token_merges(["▁ ▁", "\n \n", "l o", "lo w", "▁ low"])
+            writer.add_unk_token_id(0)
+            writer.add_bos_token_id(1)
+            writer.add_add_bos_token(False)
+
+        read = pl.text.Tokenizer.from_file(self.gguf(fill))
+        text = "low  low low\n\n\nlé"
+        self.assertEqual(read.encode(text).tokens,
+                         ["<bos>", "low", "▁▁", "low", "▁low", "\n\n", "\n", "l", "<0xC3>", "<0xA9>"])
+        self.assertEqual(read.decode(read.encode(text).ids), text)
+
     def test_words_and_unigram(self):
         def bert(writer):
             writer.add_tokenizer_model("bert")

@@ -78,11 +78,11 @@ class TokenizerKeys {
 
 VocabularyKind kind_of(const std::string& model) {
   if (model == "gpt2") return VocabularyKind::bpe;
-  if (model == "llama") return VocabularyKind::sentencepiece_bpe;
+  if (model == "llama" || model == "gemma4") return VocabularyKind::sentencepiece_bpe;
   if (model == "t5") return VocabularyKind::unigram;
   if (model == "bert") return VocabularyKind::word_piece;
   throw ParseError("tokenizer.ggml.model: {} is not supported", in_quotes(model))
-      .hint("gpt2, llama, t5 and bert are");
+      .hint("gpt2, llama, gemma4, t5 and bert are");
 }
 
 std::vector<TokenType> types_of(const std::vector<int32_t>& numbers) {
@@ -103,11 +103,13 @@ std::vector<TokenType> types_of(const std::vector<int32_t>& numbers) {
 VocabularyParts vocabulary_parts_of(const Gguf& file) {
   const TokenizerKeys keys(file);
   VocabularyParts parts;
-  parts.kind = kind_of(keys.at<std::string>("model"));
+  const std::string& model = keys.at<std::string>("model");
+  parts.kind = kind_of(model);
   parts.tokens = keys.at<GgufValue::Strings>("tokens");
   parts.scores = keys.floats("scores");
   parts.types = types_of(keys.integers("token_type"));
-  if (const auto* merges = keys.find<GgufValue::Strings>("merges")) parts.merges = *merges;
+  const auto* merges = keys.find<GgufValue::Strings>("merges");
+  if (merges != nullptr && model != "llama") parts.merges = *merges;
   parts.pre = keys.value_or<std::string>("pre", parts.pre);
   parts.charsmap = keys.bytes("precompiled_charsmap");
   parts.unknown = keys.id("unknown_token_id");
@@ -117,11 +119,12 @@ VocabularyParts vocabulary_parts_of(const Gguf& file) {
   parts.cls = keys.id("cls_token_id");
   if (!parts.cls) parts.cls = parts.bos;  // newer files have no ids of their own for BERT's tokens
   if (!parts.separator) parts.separator = parts.eos;
-  const bool is_llama = parts.kind == VocabularyKind::sentencepiece_bpe;
+  const bool is_llama = parts.kind == VocabularyKind::sentencepiece_bpe,
+             is_gemma = model == "gemma4";
   const bool is_t5 = parts.kind == VocabularyKind::unigram;
-  parts.add_bos = keys.value_or("add_bos_token", is_llama);
+  parts.add_bos = is_gemma || keys.value_or("add_bos_token", is_llama);  // some files say false
   parts.add_eos = keys.value_or("add_eos_token", is_t5);
-  parts.add_space_prefix = keys.value_or("add_space_prefix", true);
+  parts.add_space_prefix = keys.value_or("add_space_prefix", !is_gemma);
   return parts;
 }
 

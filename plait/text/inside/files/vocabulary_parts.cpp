@@ -24,7 +24,8 @@ TokenType type_of(const VocabularyParts& parts, size_t id) {
 void check_parts(const VocabularyParts& parts) {
   const size_t count = parts.tokens.size();
   const bool needs_scores =
-      parts.kind == VocabularyKind::sentencepiece_bpe || parts.kind == VocabularyKind::unigram;
+      (parts.kind == VocabularyKind::sentencepiece_bpe && parts.merges.empty()) ||
+      parts.kind == VocabularyKind::unigram;
   if (count == 0 || count > INT32_MAX) throw ParseError("there are {} tokens", count);
   if (!parts.types.empty() && parts.types.size() != count) {
     throw ParseError("there are {} types for {} tokens", parts.types.size(), count);
@@ -74,19 +75,24 @@ BpeMerges merges_by_score(const VocabularyParts& parts, const Vocabulary& vocabu
   return merges;
 }
 
-ModelPointer byte_level_model(const VocabularyParts& parts, bool ignores_merges) {
+BpeMerges merges_of_parts(const VocabularyParts& parts) {
   BpeMerges merges;
   merges.reserve(parts.merges.size());
   for (uint32_t rank = 0; rank < parts.merges.size(); ++rank) {
     merges.push_back(read_merge(parts.merges[rank], rank, element_place("merges", rank)));
   }
-  return std::make_shared<Bpe>(vocabulary_of_parts(parts), merges,
+  return merges;
+}
+
+ModelPointer byte_level_model(const VocabularyParts& parts, bool ignores_merges) {
+  return std::make_shared<Bpe>(vocabulary_of_parts(parts), merges_of_parts(parts),
                                BpeOptions{.ignores_merges = ignores_merges});
 }
 
 ModelPointer sentencepiece_model(const VocabularyParts& parts) {
   Vocabulary vocabulary = vocabulary_of_parts(parts);
-  const BpeMerges merges = merges_by_score(parts, vocabulary);
+  const BpeMerges merges =
+      parts.merges.empty() ? merges_by_score(parts, vocabulary) : merges_of_parts(parts);
   return std::make_shared<Bpe>(std::move(vocabulary), merges,
                                BpeOptions{.unknown = text_of(parts, parts.unknown),
                                           .fuses_unknown = true,
@@ -182,6 +188,9 @@ void set_up_sentencepiece(const VocabularyParts& parts, Pipeline& pipeline) {
   changes.push_back(PartsJson::replace(" ", kMark));
   pipeline.normalizer =
       read_normalizer(PartsJson::sequence("normalizers", std::move(changes)), "normalizer");
+  if (!parts.merges.empty()) {  // no merge has a newline with other characters
+    pipeline.pre_tokenizer = read_pre_tokenizer(PartsJson::split(R"([^\n]+|\n+)"), "pre_tokenizer");
+  }
   Json::List steps = {PartsJson::replace(kMark, " "), PartsJson::plain("ByteFallback"),
                       PartsJson::plain("Fuse")};
   if (parts.add_space_prefix) {

@@ -109,8 +109,9 @@ class Tokenizer:
     @classmethod
     def from_parts(cls, kind, tokens, *, scores=(), types=(), merges=(), pre="gpt-2", charsmap=b"", unk_id=None, bos_id=None, eos_id=None,
                    sep_id=None, cls_id=None, add_bos=False, add_eos=False, add_space_prefix=True):
-        """A tokenizer of lists of tokens, as GGUF files have them. `kind`: "bpe" (gpt2), "sentencepiece_bpe" (llama), "unigram" (t5) or
-        "word_piece" (bert). `types` are GGUF's numbers, `merges` are texts with a space, `pre` says how byte-level BPE splits text."""
+        """A tokenizer of lists of tokens, as GGUF files have them. `kind`: "bpe" (gpt2), "sentencepiece_bpe" (llama with scores, gemma4 with
+        merges), "unigram" (t5) or "word_piece" (bert). `types` are GGUF's numbers, `merges` are texts with a space, `pre` says how byte-level BPE
+        splits text."""
         lists = {"tokens": tokens, "scores": scores, "types": types, "merges": merges}
         for name, each in lists.items():
             lists[name] = each = each.tolist() if hasattr(each, "tolist") else each
