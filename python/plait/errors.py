@@ -46,6 +46,13 @@ class Error(Exception):
     def __str__(self):  # a KeyError would show the text as a repr
         return str(self.args[0]) if self.args else ""
 
+    def __reduce__(self):  # the text has its location already, or has none
+        return _unpickled, (type(self), self.args), vars(self)
+
+
+def _unpickled(cls, arguments):
+    return cls.__new__(cls, *arguments)
+
 
 def _outside(frame, place):
     """The innermost frame, from this one outwards, whose code is not in a file, a folder or one of several; None if there is none."""

@@ -56,6 +56,24 @@ class Processes(unittest.TestCase):
             time.sleep(0.1)
         self.fail(f"{left} still run")
 
+    def test_an_error_of_a_reader_has_no_line_of_pythons_modules(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/cat")
+            file = pl.io.encode_jpeg(np.zeros((3, 40, 40), "u1"))
+            for name, content in ("1", file), ("2", file[:-50]):
+                with open(f"{folder}/cat/{name}.jpg", "wb") as image:
+                    image.write(content)
+            with open(f"{folder}/x.jsonl", "w", encoding="utf-8") as rows:
+                rows.write('{"a": 1}\n{"a":\n')
+            for dataset in pl.data.ImageFolder(folder), pl.io.JsonlFile(f"{folder}/x.jsonl"), pl.data.JsonlStream(f"{folder}/x.jsonl"):
+                for options in {"num_workers": 1}, {"num_workers": 1, "worker": "process"}, {"num_workers": 3, "worker": "process"}:
+                    with self.subTest(type(dataset).__name__, **options), self.assertRaises(pl.ParseError) as caught:
+                        list(DataLoader(dataset, 1, **options))
+                    error = caught.exception
+                    self.assertEqual((error.location, error.__notes__), ("", ["sample 1"]))
+                    self.assertRegex(str(error), r"^sample 1: ParseError: ")
+                    self.assertNotRegex(f"{error}{error.message}", r", at \S+\.py")
+
     def test_spawned_ones(self):
         loader = loader_of(Numbers(6), 2, multiprocessing_context="spawn")
         self.assertEqual(numbers(loader), numbers(DataLoader(Numbers(6), 2)))
