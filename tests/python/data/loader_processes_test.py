@@ -258,8 +258,10 @@ if __name__ == "__main__":
         file = os.path.join(self.folder, "script.py")
         with open(file, "w", encoding="utf-8") as script:
             script.write(self.script.replace("END", end))
+        temporary = os.path.join(self.folder, "temporary")
+        os.mkdir(temporary)
         process = subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                                   env={**os.environ, "PYTHONPATH": path})
+                                   env={**os.environ, "PYTHONPATH": path, "TMPDIR": temporary})
         line = process.stdout.readline()
         pids = [int(pid) for pid in line.split()]
         if stop is not None:
@@ -272,6 +274,7 @@ if __name__ == "__main__":
                 break
             time.sleep(0.1)
         self.assertEqual(left, [], said)
+        self.assertEqual(os.listdir(temporary), [])
         self.assertEqual([name for name in set(os.listdir("/dev/shm")) - self.shared if name.startswith(("psm_", "plait"))], [])
         return process.returncode, said
 

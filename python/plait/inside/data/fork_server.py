@@ -4,6 +4,7 @@ An import takes longer than everything else until the first batch, so the server
 loaders. It has one thread: those of NumPy's BLAS end at a fork. What it imports is what the program would import: it begins with the program's
 paths, and without the current folder, which `python -c` would look into first."""
 
+import atexit
 import json
 import multiprocessing
 import os
@@ -94,6 +95,22 @@ def _is_of_parent(pid):
     except ChildProcessError:
         return True
     return False
+
+
+_process, _parent = os.getpid(), os.getppid()
+
+
+@atexit.register
+def _remove_socket():
+    """In the server, which ends when the program and its processes have ended: removes the socket on which it has listened, and the folder of that,
+    if the program was killed."""
+    address, is_server = forkserver._forkserver._forkserver_address, number() is None and os.getpid() == _process
+    if is_server and isinstance(address, str) and os.path.isabs(address) and os.getppid() != _parent:
+        try:
+            os.unlink(address)
+            os.rmdir(os.path.dirname(address))
+        except OSError:  # the program has removed them, or has more files in the folder
+            pass
 
 
 def _forget_lock():
