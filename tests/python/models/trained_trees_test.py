@@ -159,7 +159,10 @@ class NoTrees(unittest.TestCase):
         for name, model in {"Plain": Plain(), "Slotted": Slotted(), "Indirect": Indirect(), "held": Holder(Plain()), "list": [Plain()],
                             "deep": Holder({"x": (1, Indirect())}), "set": Holder({pl.ones(3)})}.items():
             for way, of in {"grad": pl.grad, "value_and_grad": pl.value_and_grad, "jit": lambda f: pl.jit(pl.grad(f)),
-                            "vjp": lambda f: lambda model: pl.vjp(f, model)}.items():
+                            "vjp": lambda f: lambda model: pl.vjp(f, model), "jvp": lambda f: lambda model: pl.jvp(f, (model,), (model,)),
+                            "jit of jvp": lambda f: pl.jit(lambda model: pl.jvp(f, (model,), (model,))),
+                            "state": lambda f: pl.nn.state, "load_state": lambda f: lambda model: pl.nn.load_state(model, {}),
+                            "linearize": lambda f: lambda model: pl.linearize(f, model)}.items():
                 with self.subTest(f"{way} of {name}"), self.assertRaisesRegex(TypeError, r"is a (Plain|Slotted|set), which is not a tree"):
                     of(lambda model: pl.ones(()))(model)
             for optimizer in (pl.optim.SGD, pl.optim.Adam):
@@ -176,6 +179,8 @@ class NoTrees(unittest.TestCase):
     def test_other_objects_may_be_arguments(self):
         held = Plain()
         self.assertEqual(pl.grad(lambda x, other: pl.sum(x * other.w))(pl.ones(3), held).numpy().tolist(), [1, 1, 1])
+        value, tangent = pl.jvp(lambda x, other: pl.sum(x * other.w), (pl.ones(3), held), (pl.ones(3), None))
+        self.assertEqual((value.item(), tangent.item()), (3, 3))
         model = Holder(collections.OrderedDict(rate=0.5, f=pl.relu, cls=Plain))
         self.assertEqual(pl.grad(lambda model: pl.sum(model.b))(model).b.numpy().tolist(), [1, 1, 1])
 

@@ -6,6 +6,7 @@ from plait.inside.help.names import in_words, nearest
 from plait.inside.help.unused import expect_model_used
 from plait.inside.optimizers.numbers import is_known
 from plait.inside.trees.buffers import MARK, Names, of_structure
+from plait.inside.trees.given import expect_tree
 from plait.inside.trees.module import FROZEN, Module, copy_of
 from plait.inside.trees.patterns import as_patterns, chosen, expect_distinct, matches
 from plait.inside.trees.renaming import renamed
@@ -24,6 +25,7 @@ def state(model, *, buffers=True, frozen=True):
     ['1.weight', '1.bias']
     """
     leaves, structure = flatten(model)
+    expect_tree("nn.state: the model", model, structure)
     expect_distinct("nn.state", structure.paths)
     left_out = of_structure(structure, (*(() if buffers else (MARK,)), *(() if frozen else (FROZEN,))))
     return {path: asarray(leaf) for path, leaf, is_left_out in zip(structure.paths, leaves, left_out) if not is_left_out}
@@ -45,6 +47,7 @@ def load_state(model, state, *, rename=None, missing=(), superfluous=()):
     [6.] : f32[1]
     """
     leaves, structure = flatten(model)
+    expect_tree("nn.load_state: the model", model, structure)
     expect_distinct("nn.load_state", structure.paths)
     missing, superfluous = as_patterns("nn.load_state", missing), as_patterns("nn.load_state", superfluous)
     names = renamed("nn.load_state", list(_expect_state(state)), rename)

@@ -181,6 +181,9 @@ def jvp(function, primals, tangents, has_aux=False):
             raise errors.TypeError("jvp: primals and tangents must be tuples, with one entry per argument\n  hint: write jvp(f, (x,), (tangent,))")
         primals, tangents = _with_floats(tuple(primals)), tuple(tangents)
         leaves, structure = _tensors(primals)
+        for number, (primal, tangent) in enumerate(zip(primals, tangents) if structure._objects() else ()):
+            if tangent is not None:
+                expect_tree(f"jvp: argument {number}", primal)
         buffers = _buffers(structure)
         given = [None if is_buffer else tangent for tangent, is_buffer in zip(_tangents(primals, tangents), buffers)]
         once = Distinct(list(zip(leaves, given, structure.paths, buffers)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
