@@ -154,6 +154,8 @@ struct Call {
   // Called when the host code has run, before its record is run in the same call; false if its
   // results are to be used instead.
   std::function<bool()> begin_again = {};
+  // For each leaf the name of its first size, if that is an integer with a name; otherwise empty.
+  std::function<std::vector<std::string>()> size_names = {};
 };
 struct Outcome {
   std::vector<Tensor> leaves;

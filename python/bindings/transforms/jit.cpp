@@ -328,8 +328,8 @@ class Jit {
   explicit Jit(JitOptions options) : cache_(std::move(options)) {}
 
   // Returns NotImplemented if the call matches no known one. `call` provides the functions needed
-  // for recording: paths() of the leaves, and host(leaves), which returns the leaves of the result
-  // and its structure; finish(leaves, places, call) builds the result.
+  // for recording: paths() of the leaves and size_names(), and host(leaves), which returns the
+  // leaves of the result and its structure; finish(leaves, places, call) builds the result.
   nb::object again(nb::handle first, nb::handle arguments, nb::handle named, nb::handle call) {
     Objects leaves;
     for (size_t i = 0; i < known_.size(); ++i) {
@@ -361,7 +361,7 @@ class Jit {
     const std::vector<size_t>& gone = takes ? donated : none;
     std::vector<Tensor*> to_take;
     for (const size_t leaf : gone) to_take.push_back(&given[leaf]);
-    const auto names = [&] { return paths_of(call); };
+    const auto names = [&] { return texts_from(call, "paths"); };
     const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
       return run_host(call, arguments, structure);
     };
@@ -375,21 +375,22 @@ class Jit {
       const LockedPython locked;
       return nb::cast<bool>(call.attr("begin_again")());
     };
+    const auto size_names = [&] { return texts_from(call, "size_names"); };
     const jits::Outcome outcome = computed([&] {
       return cache_({key, JitArguments(given, to_take), names, host, release_owner, outside.by_host,
-                     begin_again});
+                     begin_again, size_names});
     });
     if (Trace::current() == nullptr) release_owner();
     return result_of(outcome, call, outside);
   }
 
-  static std::vector<std::string> paths_of(nb::handle call) {
+  static std::vector<std::string> texts_from(nb::handle call, const char* method) {
     const LockedPython locked;
-    std::vector<std::string> paths;
-    for (const nb::handle path : nb::object(call.attr("paths")())) {
-      paths.emplace_back(utf8_of(path));
+    std::vector<std::string> texts;
+    for (const nb::handle text : nb::object(call.attr(method)())) {
+      texts.emplace_back(utf8_of(text));
     }
-    return paths;
+    return texts;
   }
 
   static std::vector<Tensor> run_host(nb::handle call, std::span<const Tensor> arguments,

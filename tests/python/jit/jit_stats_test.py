@@ -66,6 +66,20 @@ class Stats(unittest.TestCase):
         self.assertRegex(str(pl.stats(f)), rf"does not hold for the sizes \(3 times\): read as a number at \S+jit_stats_test.py:{line} in identity")
         self.assertRegex(str(pl.stats(other)), r"arg0.0 != 3 does not hold for the sizes: read as a number at \S+jit_stats_test.py:\d+ in <lambda>")
 
+    def test_integers_have_the_names_of_arguments(self):
+        f = pl.jit(lambda x, n, *, by=1: x * sum(range(n)) * by)
+        other = pl.jit(lambda t: pl.eye(t["n"]) * t["n"])
+        for n in range(1, 6):
+            f(pl.ones(1), n, by=n)
+            other({"n": n})
+        self.assertRegex(str(pl.stats(f)), r"the size n is 2, was 1 before")
+        self.assertRegex(str(pl.stats(f)), r" n == \d+ does not hold for the sizes.*: read as a number at \S+jit_stats_test.py:\d+")
+        self.assertRegex(str(pl.stats(other)), r" t\.n == \d+ does not hold for the sizes")
+        named = pl.jit(lambda x, n: x * n, dynamic=[pl.Dynamic(argument=0, axis=0, name="n")])
+        for n in range(2, 6):
+            self.assertEqual(named(pl.ones(3), n).tolist(), [n] * 3)
+        self.assertEqual(pl.stats(named).traces, 2)
+
     def test_calls_inside_of_autocast_are_told(self):
         f = pl.jit(lambda x: x * 2)
         with pl.autocast():

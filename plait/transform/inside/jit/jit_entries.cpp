@@ -114,10 +114,13 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
   Entry& entry = *made;
   entry.key = call.key;
   entry.paths = call.paths();
+  const std::vector<std::string> names =
+      call.size_names ? call.size_names() : std::vector<std::string>(entry.paths.size());
   entry.default_device = default_device();
   for (const Tensor* const each : call.leaves.all()) {
     const Tensor& leaf = *each;
     const std::string& path = entry.paths[entry.kinds.size()];
+    const std::string& name = names[entry.kinds.size()];
     if (!leaf) {
       entry.kinds.push_back({.is_empty = true});
       continue;
@@ -133,7 +136,9 @@ std::shared_ptr<Entry> new_entry(const JitOptions& options, const Call& call,
                            .is_unplaced = array.is_unplaced(),
                            .rank = rank});
     for (size_t axis = 0; axis < rank; ++axis) {
-      entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", path, axis)));
+      const bool is_named = axis == 0 && !name.empty();
+      entry.symbols.push_back(
+          symbol_for(entry, is_named ? name : fmt::format("{}.{}", path, axis)));
     }
   }
   forget_places_on_one_device(entry.kinds);

@@ -100,16 +100,16 @@ class SizedArgument:
     is_weak, is_own = False, True
 
     def __init__(self, given):
-        self.value, self._signs = given
+        self.value, self.signs = given
         self.leaves, self.structure = flatten(self.value)
-        self.sign = max(self._signs)
+        self.sign = max(self.signs)
 
     @property
     def key(self):
-        return self.structure, self._signs
+        return self.structure, self.signs
 
     def is_recorded(self, given, place):
-        sizes = [leaf.shape[0] for leaf, sign in zip(given[place:], self._signs) if sign]
+        sizes = [leaf.shape[0] for leaf, sign in zip(given[place:], self.signs) if sign]
         return any(type(size) is _core.Dim for size in sizes)
 
     def of(self, given, as_numbers, copies, origin):
@@ -120,7 +120,7 @@ class SizedArgument:
             size = int(content.shape[0]) if as_numbers else content.shape[0]
             return size if sign == 1 else -size
 
-        return Lent(self.structure, list(map(leaf_of, self.leaves, given, self._signs)))
+        return Lent(self.structure, list(map(leaf_of, self.leaves, given, self.signs)))
 
 
 def shared(leaves):

@@ -8,7 +8,7 @@ from plait import _core, errors
 from plait.inside.arrays.sizes import noting
 from plait.inside.jit.host_reach import Reach
 from plait.inside.jit.host_state import Snapshot, source_of
-from plait.inside.jit.jit_arguments import Needed, Origin, agree, argument_of, frozen, sample, shared
+from plait.inside.jit.jit_arguments import Needed, Origin, SizedArgument, agree, argument_of, frozen, sample, shared
 from plait.inside.jit.jit_fresh import Refused, standing_in
 from plait.inside.jit.jit_integers import Lent, Sized
 from plait.inside.jit.jit_results import Finish, results_of
@@ -127,6 +127,19 @@ class Call:
     def paths(self):
         self.look()
         return self._paths
+
+    def size_names(self):
+        """For each leaf the user's name of the integer that it stands for, "" for tensors."""
+        self.look()
+        of_places, found = {f"arg{place}": name for name, place in self.jitted._places_of_names(self).items()}, []
+        taken = {each.name for each in self.jitted._options["dynamic"]}
+        for path, each in self.arguments.items():
+            name = of_places.get(path, path.removeprefix("named."))
+            signs, names = [each.sign] * len(each.leaves), [name] * len(each.leaves)
+            if isinstance(each, SizedArgument):
+                signs, names = each.signs, [f"{name}.{below}" for below in each.structure.paths]
+            found += ["" if not sign or name in taken else name for sign, name in zip(signs, names)]
+        return found + [""] * (len(self.leaves) - len(found))
 
     def key(self):
         """(name, value) of each part of the key."""
