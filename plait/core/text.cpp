@@ -39,6 +39,15 @@ size_t end_of_name(std::string_view text, size_t position) {
 
 // In UTF-8.
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+// The end of a name as a user reads it, with letters that names may not have.
+size_t end_of_word(std::string_view text, size_t position) {
+  while (position < text.size() && (continues_name(text[position]) || !is_ascii(text[position]))) {
+    ++position;
+  }
+  return position;
+}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -130,7 +139,7 @@ bool TextReader::next_in_line_is(std::string_view symbol) const {
 bool TextReader::accept_word(std::string_view word) {
   const size_t start = position_;
   skip_space();
-  if (rest().starts_with(word) && end_of_name(text_, position_) == position_ + word.size()) {
+  if (rest().starts_with(word) && end_of_word(text_, position_) == position_ + word.size()) {
     position_ += word.size();
     return true;
   }
@@ -190,9 +199,10 @@ TextReader::Nesting::Nesting(TextReader& reader) : reader_(reader) {
 std::string_view TextReader::name() {
   skip_space();
   if (!begins_name(next())) fail_expecting("a name");
-  const size_t begin = position_;
-  position_ = end_of_name(text_, begin);
-  return text_.substr(begin, position_ - begin);
+  const size_t begin = position_, end = end_of_name(text_, begin);
+  if (end != end_of_word(text_, begin)) fail_expecting("a name of ASCII letters");
+  position_ = end;
+  return text_.substr(begin, end - begin);
 }
 
 int64_t TextReader::integer() {
@@ -270,9 +280,13 @@ void TextReader::fail_expecting(std::string_view what) {
 std::string TextReader::found() {
   constexpr size_t kMost = 40;
   if (at_end()) return "the end of the text";
-  size_t end = end_of_name(text_, position_);
+  size_t end = end_of_word(text_, position_);
   if (end == position_) end = end_of_character(text_, position_);
-  const std::string_view token = text_.substr(position_, std::min(end - position_, kMost));
+  if (end - position_ > kMost) {
+    end = position_ + kMost;
+    while (end > position_ + 1 && continues_character(text_[end])) --end;
+  }
+  const std::string_view token = text_.substr(position_, end - position_);
   std::string out;
   print_quoted(out, token);
   out.front() = out.back() = '\'';

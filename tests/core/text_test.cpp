@@ -54,6 +54,21 @@ TEST(TextReader, WordsAreWholeNames) {
   EXPECT_TRUE(reader.accept_word("con"));
 }
 
+TEST(TextReader, OtherLettersEndNoWord) {
+  TextReader reader("conè");
+  EXPECT_FALSE(reader.accept_word("con"));
+  const auto read = [](TextReader& reader) { reader.name(); };
+  EXPECT_EQ(refusal_of(" conè x", read),
+            "line 1, column 2: expected a name of ASCII letters, found 'conè'");
+  EXPECT_EQ(refusal_of("日本語 x", read), "line 1, column 1: expected a name, found '日本語'");
+  EXPECT_EQ(refusal_of("a" + std::string(60, '\x80'), read),
+            "line 1, column 1: expected a name of ASCII letters, found 'a'");
+  std::string words = "abcdefghi";
+  for (int i = 0; i < 20; ++i) words += "é";  // the 40th byte is the first one of a letter
+  EXPECT_EQ(refusal_of(words, read), "line 1, column 1: expected a name of ASCII letters, found '" +
+                                         words.substr(0, 39) + "'");
+}
+
 TEST(TextReader, NamesHoldDotsAndDigits) {
   EXPECT_EQ(TextReader("f.tape2_x<n>").name(), "f.tape2_x");
   EXPECT_TRUE(is_name("_a.1"));

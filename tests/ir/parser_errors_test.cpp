@@ -52,6 +52,18 @@ TEST_F(ParserErrors, OutsideFunctions) {
            // Columns count whole characters.
            {"func é", kParse, "line 1, column 6: expected '@', found 'é'"},
            {"; été\n \"é\" ", kParse, "line 2, column 2: expected func or type, found '\\\"'"},
+           // Words are named as a whole.
+           {"日本語", kParse, "line 1, column 1: expected func or type, found '日本語'"},
+           {"funcé @f() -> () { return }", kParse,
+            "line 1, column 1: expected func or type, found 'funcé'"},
+           {"func @été() -> () { return }", kParse,
+            "line 1, column 7: expected a name, found 'été'"},
+           {"func @fé() -> () { return }", kParse,
+            "line 1, column 7: expected a name of ASCII letters, found 'fé'"},
+           {"func @f() -> () { retürn }", kParse,
+            "line 1, column 19: expected a name of ASCII letters, found 'retürn'"},
+           {"func @f(%x: f32[3]) -> (f32[3]) { %0 = sïn %x : f32[3] return %0 }", kParse,
+            "line 1, column 40: expected a name of ASCII letters, found 'sïn'"},
        }) {
     expect_error(malformed);
   }
