@@ -1,5 +1,5 @@
 """Host state: eighty kinds of state that Python code can hold and a jitted function reads or changes. Each function
-is called five times with changes in between, eagerly and jitted: results and the state afterwards must be equal."""
+is called five times with changes in between, eagerly, jitted and within derivatives: results and the state afterwards must be equal."""
 
 import collections
 import contextlib
@@ -906,6 +906,11 @@ def plainly(tree):
     return [np.asarray(leaf).tolist() for leaf in leaves], str(structure)
 
 
+def is_jitted(make):
+    f = make()[0]
+    return isinstance(f, Box) and getattr(f, "is_jitted", False)
+
+
 def run(make, jitted, wrap=lambda f: f):
     f, change, seen = make()
     f = f.f if isinstance(f, Box) and getattr(f, "is_jitted", False) else pl.jit(wrap(f)) if jitted else wrap(f)
@@ -920,7 +925,21 @@ def run(make, jitted, wrap=lambda f: f):
     return found
 
 
+# The value of the function, computed within a derivative.
+WITHIN = {"grad": lambda f: lambda x: pl.value_and_grad(lambda y: pl.sum(f(y)))(x)[0], "jit of grad": lambda f: pl.jit(WITHIN["grad"](f)),
+          "jvp": lambda f: lambda x: pl.jvp(lambda y: pl.sum(f(y)), (x,), (x,))[0], "vjp": lambda f: lambda x: pl.vjp(lambda y: pl.sum(f(y)), x)[0]}
+
+
 class HostState(unittest.TestCase):
+    def test_within_derivatives_and_as_it_is(self):
+        """A derivative runs host code once, as it is."""
+        for make in [each for each in WAYS if not is_jitted(each)]:
+            wanted = run(make, False, lambda f: lambda x: pl.sum(f(x)))
+            for name, wrap in WITHIN.items():
+                with self.subTest(make.__name__, within=name), warnings.catch_warnings():
+                    warnings.simplefilter("ignore", pl.HostStateWarning)
+                    self.assertEqual(run(make, False, wrap), wanted)
+
     def test_as_it_is_and_jitted(self):
         self.assertGreaterEqual(len(WAYS), 80)
         for make in WAYS:
