@@ -115,12 +115,12 @@ ROOMS = [
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     Room("cpu", ["*Winograd*", "Convolution*"], 240, "seed=1"),
     Room("cuda", ["*"], 600, "seed=1"),
-    OracleRoom("nn", ["layers"], 240, ""),
-    OracleRoom("optim", ["optimizers"], 240, ""),
-    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies", "computed_names"], 120, "",
-               {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied"], "script_values": ["script"],
-                "derivatives": ["numpy_functions"], "numpy_protocols": ["numpy_functions"], "interop": ["numpy_functions"],
-                "roles": ["trained_trees"]}),
+    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies", "computed_names",
+                          "number_arguments", "installed_code"], 120, "",
+               {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied", "jit_results"], "script_values": ["script"],
+                "derivatives": ["numpy_functions", "first_hour", "trained_trees", "tied"], "numpy_protocols": ["numpy_functions"],
+                "interop": ["numpy_functions", "jit_results"], "roles": ["trained_trees"], "state": ["trained_trees"], "recording": ["recording", "outside"],
+                "imports": ["names"], "peers": ["peers"], "tokenizer": ["tokenizer"]}),
     PythonRoom("python/layers", ["special_layers", "module_database"], 240, "", {
         "recurrent": ["recurrent", "tied"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
         "adapters": ["adapters"], "quantized": ["quantized"], "replaced": ["quantized", "adapters"], "dropped": ["attention", "experts"],
@@ -237,8 +237,9 @@ def sabotage(room, options):
     if first.returncode != 0:
         sys.exit(first.stdout[-3000:])
     filter_ = options.filter or ":".join(room.noticing)
-    if how := notices(room, filter_):
-        sys.exit(f"room {room.name}, with nothing damaged: {how}")
+    for each in dict.fromkeys(room.filter_of(file, filter_) for _, file, _, _ in entries):  # a test that fails anyway notices nothing
+        if how := notices(room, each):
+            sys.exit(f"room {room.name}, with nothing damaged: {how}")
     return len(entries), damage(room, filter_, entries)
 
 

@@ -178,7 +178,11 @@ class Results(unittest.TestCase):
             state.a, state.b = state.b, state.a * x
             return {"x": state.b, "y": state.b}
 
-        for f in shared, exchanged:
+        def read(state, x):
+            state.a = state.b = state.a + float(x)  # a number is read: its host code runs at each call
+            return [state.a, state.b * 2]
+
+        for f in shared, exchanged, read:
             ours, theirs = Out(0, a=number(1.0), b=number(2.0), c=0), Out(0, a=number(1.0), b=number(2.0), c=0)
             jitted = pl.jit(lambda x: f(ours, x))
             for i in range(5):

@@ -25,6 +25,19 @@ def is_tied(model):
 
 
 class TiedWeights(unittest.TestCase):
+    def test_results_of_derivatives(self):
+        """They hand through what is one tensor as one, tangents too."""
+        model, x = Tied(), pl.ones(())
+        along = pl.tree.map(pl.ones_like, model)
+        handed, with_aux = lambda model: model, lambda model: (x, model)
+        value, tangent = pl.jvp(handed, (model,), (along,))
+        results = {"jvp": value, "tangents": tangent, "aux of jvp": pl.jvp(with_aux, (model,), (along,), has_aux=True)[2],
+                   "vjp": pl.vjp(handed, model)[0], "aux of vjp": pl.vjp(with_aux, model, has_aux=True)[2],
+                   "aux of grad": pl.grad(lambda model: (pl.sum(model.head.bias), model), has_aux=True)(model)[1]}
+        for name, result in results.items():
+            with self.subTest(name):
+                self.assertTrue(is_tied(result))
+
     def test_loading(self):
         model = Tied()
         self.assertTrue(is_tied(nn.load_state(model, nn.state(model))))

@@ -1,9 +1,11 @@
-"""The checks of make lint: what scripts/house.py, check_rooms.py and check_words.py count and report; scripts/common.sh."""
+"""The checks of make lint: what scripts/house.py, check_rooms.py and check_words.py count and report; scripts/common.sh; which tests
+scripts/sabotage_lines.py runs."""
 
 import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 
@@ -13,6 +15,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import check_rooms  # noqa: E402
 import check_words  # noqa: E402
 import house  # noqa: E402
+import sabotage_lines  # noqa: E402
 
 
 def long_function(head, indent=""):
@@ -99,6 +102,25 @@ class Words(unittest.TestCase):
         for word in ("of", "what", "whether"):
             self.assertEqual(list(check_words.poor_beginnings(f"int x;  // {word} it\n")), [(1, word)])
         self.assertEqual(list(check_words.poor_beginnings("// The sum\n//" + " of it.\nint x;  // sum of it\n")), [])
+
+
+class Sabotage(unittest.TestCase):
+    def test_tests_that_fail_anyway_notice_nothing(self):
+        room = sabotage_lines.PythonRoom("python", ["jit"], 120, "", {"given": ["tied"]})
+        options = types.SimpleNamespace(only=[], count=None, first=0, filter=None)
+        entries = [("a line", "python/plait/inside/trees/given.py", "", ""), ("another", "python/plait/inside/jit/jitting.py", "", "")]
+        for failing in "jit", "tied":
+            with unittest.mock.patch.multiple(sabotage_lines, read_damages=lambda _: entries, is_there=lambda _: True, damage=self.fail,
+                                              notices=lambda _, tests, failing=failing: f"{failing} fails" if tests == failing else None), \
+                    unittest.mock.patch.object(room, "build", lambda: types.SimpleNamespace(returncode=0)):
+                with self.assertRaisesRegex(SystemExit, f"with nothing damaged: {failing} fails"):
+                    sabotage_lines.sabotage(room, options)
+
+    def test_the_tests_that_should_notice_exist(self):
+        for room in sabotage_lines.ROOMS:
+            if isinstance(room, sabotage_lines.PythonRoom):
+                for name in {*room.noticing, *(name for names in room.by_file.values() for name in names)}:
+                    self.assertEqual(len(list(ROOT.glob(f"tests/python/*/{name}_test.py"))), 1, name)
 
 
 class Turns(unittest.TestCase):

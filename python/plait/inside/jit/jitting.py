@@ -196,8 +196,6 @@ class Jitted:
 
     def _expect_same_integers(self, call, key):
         """Begins again if integers in an argument have differed since the last record, and nothing else in it."""
-        if call.reach.asks_type:
-            return
         before, now = dict(self._latest or ()), dict(key)
         names = [name for name in call.arguments if name in before and name not in self._modes and differ_in_integers(before[name], now[name])
                  and sized(call.arguments[name].value) is not None]

@@ -195,7 +195,7 @@ def jvp(function, primals, tangents, has_aux=False):
         results, result_structure = _results(result)
         pairs = _tied(results, [level.finish(each) for each in results])
         aux_leaves, aux_structure = _tensors(aux)
-        aux = aux_structure.unflatten([level.finish(each)[0] for each in aux_leaves])
+        aux = aux_structure.unflatten(_tied(aux_leaves, [level.finish(each)[0] for each in aux_leaves]))
     finally:
         level.close()
     value, tangent = (result_structure.unflatten(each) for each in (zip(*pairs) if pairs else ((), ())))
