@@ -100,8 +100,9 @@ class OracleRoom(Room):
     target = "plait_oracle_tool"
 
     def command(self, filter_):
-        run = f'for test in {filter_.replace(":", " ")}; do "{ROOT}/.venv/bin/python" tests/oracles/"$test"_oracle.py "{BUILD}/tests/{self.target}" || exit 1; done'
-        return ["bash", "-c", f"cd {COPY} && {run}"]
+        tool = BUILD / "tests" / "oracles" / self.target
+        runs = [f'"{ROOT}/.venv/bin/python" tests/oracles/{name}_oracle.py "{tool}"' for name in filter_.split(":")]
+        return ["bash", "-c", " && ".join([f"cd {COPY}", *runs])]
 
     def failed(self, output):
         return []
@@ -115,12 +116,14 @@ ROOMS = [
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     Room("cpu", ["*Winograd*", "Convolution*"], 240, "seed=1"),
     Room("cuda", ["*"], 600, "seed=1"),
-    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach", "changing_bodies", "computed_names",
-                          "number_arguments", "installed_code"], 120, "",
+    OracleRoom("nn", ["layers"], 240, ""),
+    OracleRoom("optim", ["optimizers"], 240, ""),
+    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach",
+                          "changing_bodies", "computed_names", "number_arguments", "installed_code"], 120, "",
                {"outside": ["outside"], "given": ["first_hour", "trained_trees", "tied", "jit_results"], "script_values": ["script"],
                 "derivatives": ["numpy_functions", "first_hour", "trained_trees", "tied"], "numpy_protocols": ["numpy_functions"],
-                "interop": ["numpy_functions", "jit_results"], "roles": ["trained_trees"], "state": ["trained_trees"], "recording": ["recording", "outside"],
-                "imports": ["names"], "peers": ["peers"], "tokenizer": ["tokenizer"]}),
+                "interop": ["numpy_functions", "jit_results"], "roles": ["trained_trees"], "state": ["trained_trees"],
+                "recording": ["recording", "outside"], "imports": ["names"], "peers": ["peers"], "tokenizer": ["tokenizer"]}),
     PythonRoom("python/layers", ["special_layers", "module_database"], 240, "", {
         "recurrent": ["recurrent", "tied"], "attention": ["attention"], "transformer": ["attention"], "positions": ["positions"], "experts": ["experts"],
         "adapters": ["adapters"], "quantized": ["quantized"], "replaced": ["quantized", "adapters"], "dropped": ["attention", "experts"],

@@ -173,7 +173,7 @@ class Structure::Walk {
   static bool is_end(const Node& node) {
     return node.kind == Kind::leaf || node.kind == Kind::constant;
   }
-  // The result made of a module that is in the tree twice.
+  // An object that is in the tree twice, as it was made at its first place.
   struct Made {
     nb::object value = {};
     size_t nodes = 0, first_leaf = 0, leaves = 0;

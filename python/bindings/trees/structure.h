@@ -84,7 +84,7 @@ class Structure {
   class Walk;
   class Search;
 
-  size_t node_count(size_t place) const;  // in the part whose root is there
+  size_t node_count(size_t place) const;  // nodes of the part whose root is there
 
   std::vector<Node> nodes_;
   size_t size_ = 0;

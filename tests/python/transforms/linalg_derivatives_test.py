@@ -243,7 +243,7 @@ class Factors(Derivatives):
                 self.check(lambda a: pl.prod(linalg.svdvals(a)), [a], second=False)
 
     def test_values_that_are_equal(self):
-        """Values that are not determined there are NaN, never wrong numbers; others are right."""
+        """A derivative that does not exist there is NaN, never a wrong number; all others are right."""
         spread, direction = np.diag([1.0, 1.0, 3.0]), noise((3, 3), float)
         along = lambda function, a, b: lambda t: function(pl.asarray(a) + t * pl.asarray(b + b.T))  # noqa: E731
 

@@ -353,7 +353,7 @@ const LinalgPrimitives& linalg_primitives() {
             }}},
            nullptr,
            2,
-           false})};
+           /*may_fail=*/false})};
   return table;
 }
 
