@@ -12,6 +12,10 @@ folder=build/$preset
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_count)}
 export PLAIT_SEED=${PLAIT_SEED:-$(commit_count)} # for tests/conformance/nests.py
 rm -f "$folder/tests.xml"
+# Tests and examples leave folders behind.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 step "Building $preset in $folder" build "$preset" -DPLAIT_TESTS=ON -DPLAIT_LAST_ROOM="${PLAIT_LAST_ROOM:-text}"
 
 # A pattern of the tests labelled `long` that are not run with PLAIT_SHARE: each is run by one commit of 1 / PLAIT_SHARE.

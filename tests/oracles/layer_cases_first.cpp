@@ -26,6 +26,22 @@ const LayerCases kCases{
     layer("layer_norm", [](const Tensor&) { return nn::LayerNorm::init({3, 4}, {.dtype = kF64}); }),
     layer("group_norm", [](const Tensor&) { return nn::GroupNorm::init(2, 4, {.dtype = kF64}); }),
     layer("rms_norm", [](const Tensor&) { return nn::RMSNorm::init(4, {.dtype = kF64}); }),
+    layer("layer_norm_eps",
+          [](const Tensor&) {
+            return nn::LayerNorm::init(4, {.bias = false, .eps = 0.1, .dtype = kF64});
+          }),
+    layer("layer_norm_without_weight",
+          [](const Tensor&) { return nn::LayerNorm::init(4, {.weight = false, .dtype = kF64}); }),
+    layer("group_norm_eps",
+          [](const Tensor&) { return nn::GroupNorm::init(2, 4, {.eps = 0.1, .dtype = kF64}); }),
+    layer(
+        "group_norm_without_weight",
+        [](const Tensor&) { return nn::GroupNorm::init(2, 4, {.affine = false, .dtype = kF64}); }),
+    layer("rms_norm_eps",
+          [](const Tensor&) { return nn::RMSNorm::init(4, {.eps = 0.1, .dtype = kF64}); }),
+    layer(
+        "rms_norm_without_weight",
+        [](const Tensor&) { return nn::RMSNorm::init({3, 4}, {.weight = false, .dtype = kF64}); }),
     layer("conv1d",
           [](const Tensor& key) {
             return nn::Conv1d::init(key, 4, 6, 3,
@@ -46,6 +62,11 @@ const LayerCases kCases{
             return nn::ConvTranspose2d::init(
                 key, 4, 6, {3, 2},
                 {.stride = 2, .padding = 1, .output_padding = {1, 0}, .groups = 2, .dtype = kF64});
+          }),
+    layer("conv_transpose1d_dilated",
+          [](const Tensor& key) {
+            return nn::ConvTranspose1d::init(key, 4, 3, 3,
+                                             {.bias = false, .dilation = 2, .dtype = kF64});
           }),
     layer("sequential",
           [](const Tensor& key) {

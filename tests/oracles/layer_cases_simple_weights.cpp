@@ -74,6 +74,7 @@ const LayerCases kMaps{
     ready<2>("cosine_similarity", nn::CosineSimilarity{}),
     ready<2>("cosine_similarity_of_columns", nn::CosineSimilarity{.dim = 0, .eps = 1e-4}),
     ready<2>("pairwise_distance", nn::PairwiseDistance{}),
+    ready<2>("pairwise_distance_eps", nn::PairwiseDistance{.eps = 0.1}),
     ready<2>("pairwise_distance_1", nn::PairwiseDistance{.p = 1, .keepdim = true}),
     ready<2>("adaptive_softmax", Adaptive{adaptive_of(false)}),
     ready<2>("adaptive_softmax_bias", Adaptive{adaptive_of(true)}),

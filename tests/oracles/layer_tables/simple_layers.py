@@ -213,6 +213,7 @@ def _maps():
     yield "cosine_similarity", Case(nn.CosineSimilarity, pairs(4, 6))
     yield "cosine_similarity_of_columns", Case(lambda: nn.CosineSimilarity(0, 1e-4), pairs(4, 6))
     yield "pairwise_distance", Case(nn.PairwiseDistance, pairs(4, 6))
+    yield "pairwise_distance_eps", Case(lambda: nn.PairwiseDistance(eps=0.1), pairs(4, 6))
     yield "pairwise_distance_1", Case(lambda: nn.PairwiseDistance(1.0, keepdim=True), pairs(4, 6))
     targets = torch.tensor([0, 5, 6, 13, 14, 19, 20, 29])
     for name, bias in (("adaptive_softmax", False), ("adaptive_softmax_bias", True)):
