@@ -102,7 +102,8 @@ TEST(DefaultStream, OfStreams) {
 TEST(DefaultStream, RepeatedSamplesDrawDifferently) {
   const RandomSampler sampler(1, {.replacement = true, .num_samples = 8});
   Loader loader(Drawn{1}, {.batch_size = 8, .sampler = sampler});
-  const auto elements = (*loader.begin()).array().elements<int64_t>();
+  const Tensor batch = *loader.begin();
+  const auto elements = batch.array().elements<int64_t>();
   for (size_t i = 1; i < elements.size(); ++i) EXPECT_NE(elements[i], elements[0]);
 }
 

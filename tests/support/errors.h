@@ -38,12 +38,12 @@ std::string what_of(Work&& work) {
   return read_error<E>(work, [](const E& error) { return std::string(error.what()); });
 }
 
-// A part such as "layers_test.cpp" is left out where errors do not name lines of the user's
+// A part with the name of a test's file is left out where errors do not name lines of the user's
 // sources.
 inline void expect_contains(const std::string& text,
                             std::initializer_list<std::string_view> parts) {
   for (std::string_view part : parts) {
-    if (part.ends_with("_test.cpp") && !can_read_source_lines()) continue;
+    if (part.find("_test.cpp") != part.npos && !can_read_source_lines()) continue;
     EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
   }
 }

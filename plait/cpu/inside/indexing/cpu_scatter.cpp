@@ -148,13 +148,16 @@ class Scatter {
 
   void run_groups_in_buckets() {
     Buckets buckets = in_buckets();
-    updates_.points = static_cast<int64_t>(buckets.order.size());
     parallel_chunks(buckets.count(), [&](int64_t bucket) {
       const auto [begin, end] = buckets.range(bucket);
-      group_by_row(std::span(buckets.order)
-                       .subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
-                   updates_.offsets);
-      run(loops_.grouped, {buckets.order.data(), begin, end, 0, updates_.inner()});
+      const std::span<int64_t> points =
+          std::span(buckets.order)
+              .subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+      group_by_row(points, updates_.offsets);
+      // Other threads reorder the points of other buckets meanwhile: these are all that it sees.
+      RowUpdates updates = updates_;
+      updates.points = end - begin;
+      loops_.grouped(updates, {points.data(), 0, updates.points, 0, updates.inner()}, x_, from_);
     });
   }
 
