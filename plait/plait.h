@@ -1,6 +1,16 @@
 // All of Plait that users call. Written by scripts/check_rooms.py --fix.
 #pragma once
 
+#include "plait/comm/collectives.h"
+#include "plait/comm/file_store.h"
+#include "plait/comm/group.h"
+#include "plait/comm/memory_store.h"
+#include "plait/comm/messages.h"
+#include "plait/comm/prefix_store.h"
+#include "plait/comm/reduce_op.h"
+#include "plait/comm/store.h"
+#include "plait/comm/tcp_store.h"
+#include "plait/comm/work.h"
 #include "plait/compile/arena_options.h"
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"

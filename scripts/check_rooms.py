@@ -18,7 +18,7 @@ ROWS = [
     ["compile"],
     ["cpu", "cuda"],
     ["io"],
-    ["dist"],
+    ["comm"],
     ["nn", "optim", "metrics", "data", "text", "serve"],
 ]
 

@@ -116,6 +116,7 @@ ROOMS = [
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     Room("cpu", ["*Winograd*", "Convolution*"], 240, "seed=1"),
     Room("cuda", ["*"], 600, "seed=1"),
+    Room("comm", ["*"], 120, "seed=1"),
     OracleRoom("nn", ["layers"], 240, ""),
     OracleRoom("optim", ["optimizers"], 240, ""),
     PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach",

@@ -1,0 +1,14 @@
+// Tensors as the operands of calls to other ranks.
+#pragma once
+
+#include <string_view>
+
+#include "plait/tensor/tensor.h"
+
+namespace plait::dist {
+
+// Its elements in row-major order. TypeError within a transform, DeviceError for one on another
+// device: both name the function.
+Array operand_of(std::string_view function, const Tensor& x);
+
+}  // namespace plait::dist

@@ -1,0 +1,44 @@
+// The transport of a group: what runs its calls.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+#include "plait/comm/inside/calls/collective_call.h"
+#include "plait/comm/inside/calls/message.h"
+
+namespace plait::dist {
+
+// A call in progress.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  // Goes on as far as it can without waiting; true when it is over. Throws if the group has failed.
+  virtual bool step() = 0;
+  // To be called from time to time while a task does not go on: throws if it never will.
+  virtual void check() = 0;
+  // The time of the call is over: fails the group, with an error that names the ranks that are
+  // late.
+  [[noreturn]] virtual void end_late(std::chrono::milliseconds timeout) = 0;
+  // Fails the group: this rank does not go on, for this reason.
+  virtual void give_up(std::string_view reason) = 0;
+  // Steps that a thread may try before it sleeps.
+  virtual int patience() const = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual std::string_view name() const = 0;
+  // Calls are begun in the order in which the group makes them, one after the other has ended.
+  virtual std::unique_ptr<Task> begin(Call call) = 0;
+  // Messages are in no order with calls.
+  virtual std::unique_ptr<Task> begin(Message message) = 0;
+  // Throws the DistError of a group that has failed.
+  virtual void check() = 0;
+};
+
+}  // namespace plait::dist

@@ -1,0 +1,31 @@
+// A message in progress on one rank of a LocalEngine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "plait/comm/inside/local/local_engine.h"
+
+namespace plait::dist {
+
+class MessageTask : public Task {
+ public:
+  MessageTask(LocalEngine& engine, Message message);
+  ~MessageTask() override;
+
+  bool step() override;
+  void check() override;
+  [[noreturn]] void end_late(std::chrono::milliseconds timeout) override;
+  void give_up(std::string_view reason) override;
+  int patience() const override { return engine_.patience_; }
+
+ private:
+  std::string text() const;  // "send of f32[4] to rank 1 at train.py:12"
+  // True if no rank is left that could go on with it.
+  bool is_deserted() const;
+
+  LocalEngine& engine_;
+  std::shared_ptr<Transfer> transfer_;
+};
+
+}  // namespace plait::dist

@@ -1,0 +1,106 @@
+// Runs a function on each rank of a group, as threads or as processes.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plait/comm/file_store.h"
+#include "plait/comm/group.h"
+#include "plait/comm/memory_store.h"
+
+#include "tests/io/temporary_folder.h"
+
+namespace plait::dist {
+
+using OnRank = std::function<void(Group& group)>;
+
+// One thread waits until another has come to a place.
+class Flag {
+ public:
+  void set() { is_set_ = true; }
+  void wait() const {
+    for (int i = 0; i < 60'000 && !is_set_; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+ private:
+  std::atomic<bool> is_set_ = false;
+};
+
+constexpr Duration kTestTimeout = std::chrono::seconds(60);
+
+inline void run_on_threads(int size, const OnRank& on_rank) {
+  const auto store = std::make_shared<MemoryStore>();
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      try {
+        const auto group =
+            Group::join({.store = store, .rank = rank, .size = size, .timeout = kTestTimeout});
+        on_rank(*group);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+// The work of one rank in a forked process: true if the function returns without failed checks.
+inline bool succeeds(const OnRank& on_rank, const std::string& path, int rank, int size) {
+  try {
+    const auto store = std::make_shared<FileStore>(path, 0, kTestTimeout);
+    const auto group =
+        Group::join({.store = store, .rank = rank, .size = size, .timeout = kTestTimeout});
+    on_rank(*group);
+  } catch (const std::exception& error) {
+    std::cerr << "rank " << rank << ": " << error.what() << "\n";
+    return false;
+  }
+  return !testing::Test::HasFailure();
+}
+
+class Processes {
+ public:
+  // The processes begin with no threads but that of the test.
+  Processes(int size, const OnRank& on_rank) {
+    for (int rank = 0; rank < size; ++rank) {
+      const pid_t child = ::fork();
+      if (child == 0) ::_exit(succeeds(on_rank, folder_.path("store"), rank, size) ? 0 : 1);
+      children_.push_back(child);
+    }
+  }
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+  ~Processes() {
+    for (int rank = 0; rank < static_cast<int>(children_.size()); ++rank) {
+      if (children_[static_cast<size_t>(rank)] == 0) continue;
+      EXPECT_EQ(status_of(rank), 0) << "rank " << rank;
+    }
+  }
+
+  pid_t process(int rank) const { return children_[static_cast<size_t>(rank)]; }
+  // Waits for its end. The rank is not expected to succeed.
+  int status_of(int rank) {
+    int status = -1;
+    ::waitpid(std::exchange(children_[static_cast<size_t>(rank)], 0), &status, 0);
+    return status;
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::vector<pid_t> children_;
+};
+
+}  // namespace plait::dist
