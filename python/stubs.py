@@ -221,7 +221,7 @@ def python_modules(plait):
             if inspect.ismodule(value) and value.__name__ == f"plait.{name}.{part}":
                 add(f"{name}.{part}", value)
 
-    for name in ("data", "io", "nn", "optim", "metrics", "text"):
+    for name in ("data", "distributed", "io", "nn", "optim", "metrics", "text"):
         add(name, getattr(plait, name))
     return found
 

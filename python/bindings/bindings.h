@@ -48,6 +48,7 @@ void bind_linalg(nb::module_& module);
 void bind_fft(nb::module_& module);
 void bind_random(nb::module_& module);
 void bind_collective_functions(nb::module_& module);
+void bind_comm(nb::module_& core);
 void bind_printing(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_structure(nb::module_& module);

@@ -43,6 +43,7 @@ NB_MODULE(_core, module) {
   bind_checkpoints(module);
   bind_gguf(module);
   bind_images(module);
+  bind_comm(module);
   bind_logs(module);
   bind_rows(module);
   bind_text(module);

@@ -50,7 +50,7 @@ _core._set_package_folder(_FOLDER)
 from plait._core import *  # noqa: E402,F403: every function of the library
 
 del fft, linalg, random, RecordedProgram, Structure  # noqa: F821: the core's, in whose place are the package's own
-from plait import data, fft, io, linalg, metrics, nn, optim, random, text, tree  # noqa: E402,F401
+from plait import data, distributed, fft, io, linalg, metrics, nn, optim, random, text, tree  # noqa: E402,F401
 from plait._core import DType, Dim, Tensor  # noqa: E402,F401
 from plait.errors import *  # noqa: E402,F403
 from plait.inside.arrays import methods as _methods, numpy_protocols as _numpy_protocols, sizes as _sizes  # noqa: E402,F401
@@ -88,14 +88,15 @@ from plait.inside.help.names import of_module as _of_module  # noqa: E402
 from plait._core import __version__  # noqa: E402,F401
 
 __getattr__ = _of_module(__name__)
-for _each in (globals(), vars(data), vars(data.transforms), vars(data.transforms.functional), vars(io), vars(nn), vars(nn.init), vars(nn.utils), vars(nn.utils.prune), vars(metrics), vars(optim), vars(optim.lr_scheduler), vars(text), vars(tree)):
+for _each in (globals(), vars(data), vars(data.transforms), vars(data.transforms.functional), vars(distributed), vars(io), vars(nn), vars(nn.init),
+              vars(nn.utils), vars(nn.utils.prune), vars(metrics), vars(optim), vars(optim.lr_scheduler), vars(text), vars(tree)):
     _guard(_each)
 del _each
 _add_hints_to_imports()
 
 # Public names. `from plait import *` imports all of them except those that would hide Python's own: max, sum and
 # others.
-_MODULES = {"data", "fft", "io", "linalg", "metrics", "nn", "optim", "random", "text", "tree"}
+_MODULES = {"data", "distributed", "fft", "io", "linalg", "metrics", "nn", "optim", "random", "text", "tree"}
 _PUBLIC = sorted(name for name, value in globals().items() if not name.startswith("_") and (name in _MODULES or type(value) is not type(_os)))
 __all__ = [name for name in _PUBLIC if not hasattr(_builtins, name)]
 

@@ -1,13 +1,19 @@
-"""python -m plait: prints where the parts of this installation are."""
+"""python -m plait: prints where the parts of this installation are; python -m plait run: starts a program as several ranks."""
 
 import argparse
 import pathlib
+import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m plait", description="Prints where the parts of this installation of Plait are.")
+    if sys.argv[1:2] == ["run"]:
+        from plait.inside.distributed import launch
+
+        sys.exit(launch.main(sys.argv[2:]))
+    parser = argparse.ArgumentParser(prog="python -m plait", description="Prints where the parts of this installation of Plait are.",
+                                     epilog="python -m plait run --help: starts a program as several ranks.")
     what = parser.add_mutually_exclusive_group(required=True)
     for name, path, text in (("--cmake-dir", FOLDER / "lib" / "cmake" / "Plait", "the folder for find_package(Plait): pass it as Plait_DIR"),
                              ("--include-dir", FOLDER / "include", "the folder of the headers"),

@@ -43,7 +43,7 @@ class Names(unittest.TestCase):
     def test_these_are_the_modules(self):
         self.assertEqual([each.__name__ for each in modules_for_users()],
                          ["plait", *(f"plait.{name}" for name in (
-                             "data", "data.transforms", "data.transforms.functional", "fft", "io", "linalg", "metrics", "nn", "nn.init", "nn.utils", "nn.utils.prune", "optim",
+                             "data", "data.transforms", "data.transforms.functional", "distributed", "fft", "io", "linalg", "metrics", "nn", "nn.init", "nn.utils", "nn.utils.prune", "optim",
                              "optim.lr_scheduler", "random", "text", "tree"))])
 
     def test_all_names_are_public_and_documented(self):

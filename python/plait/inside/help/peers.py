@@ -198,7 +198,7 @@ PLAIT = {
     "autograd": "plait.grad(f)(x), or plait.gradient(result, x); plait.custom_vjp for Function, plait.detect_anomaly() for set_detect_anomaly",
     "func": "plait.grad, plait.vmap and plait.jvp",
     "utils": "plait.tree of trees; plait.data of loaders",
-    "distributed": "plait.vmap(f, axis_name='i') names an axis", "onnx": "plait.trace(f)(x).text()", "export": "plait.trace(f)(x).text()",
+    "onnx": "plait.trace(f)(x).text()", "export": "plait.trace(f)(x).text()",
     "hub": "plait.tree.leaves_with_paths(model) has the names of weights", "tree_util": "plait.tree", "tree_map": "plait.tree.map(f, tree)",
     "nested": "plait.segment_sum, of ragged rows", "sparse": "plait.segment_sum, of the elements that exist",
     "debug": "plait.print(x), which prints in programs too", "profiler": "plait.stats(f)", "testing": "plait.allclose(a, b)",
@@ -339,7 +339,7 @@ def _of_plait(name):
 
     if name in RENAMED:
         return f"plait.{RENAMED[name]}"
-    for place in ("linalg", "random", "nn", "optim", "fft", "tree", "io", "data", "metrics", "text"):
+    for place in ("linalg", "random", "nn", "optim", "fft", "tree", "io", "data", "metrics", "text", "distributed"):
         if name in _public(getattr(plait, place)):
             return f"plait.{place}.{name}"
     for place in "io", "data", "text", "metrics":

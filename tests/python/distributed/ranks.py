@@ -1,0 +1,48 @@
+"""Runs functions of a test's file on ranks that are processes."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("localhost", 0))
+        return listening.getsockname()[1]
+
+
+def run(test, file, function, size, *, codes=None, environment=None, seconds=120):
+    """Runs file as `python file --rank function` in `size` processes, with the variables that launchers set. The test fails if one does not
+    return 0, or what codes says for its rank. Returns what each has printed."""
+    shared = {**os.environ, "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(size), "PLAIT_THREADS": "1",
+              **(environment or {})}
+    outputs = [tempfile.TemporaryFile() for _ in range(size)]
+    processes = [subprocess.Popen([sys.executable, file, "--rank", function], env={**shared, "RANK": str(rank)}, stdout=output,
+                                  stderr=subprocess.STDOUT) for rank, output in enumerate(outputs)]
+    end = time.monotonic() + seconds
+    for process in processes:
+        try:
+            process.wait(max(0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    texts = []
+    for output in outputs:
+        output.seek(0)
+        texts.append(output.read().decode())
+        output.close()
+    for rank, (process, text) in enumerate(zip(processes, texts, strict=True)):
+        test.assertEqual(process.returncode, (codes or {}).get(rank, 0), f"rank {rank}:\n{text}")
+    return texts
+
+
+def main(namespace):
+    """The end of a test's file: its tests, or the function of a rank."""
+    if sys.argv[1:2] == ["--rank"]:
+        namespace[sys.argv[2]]()
+    else:
+        unittest.main()
