@@ -93,7 +93,7 @@ cuda-emulated: ## run every test of devices on emulated GPUs
 	@$(PYTHON_PACKAGES)
 	@scripts/cuda_emulated.sh
 
-torture: ## kill training runs 300 times, continue them, and compare them with a run that is not disturbed
+torture: ## kill training runs 300 times, continue them, and compare them with a run that is not disturbed; kill and stop ranks as often
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/torture.sh

@@ -131,6 +131,21 @@ foreach(target IN ITEMS JPEG::JPEG PNG::PNG plait_webp)
   endif()
 endforeach()
 
+# Gloo connects ranks on several hosts. Only headers of Open MPI are needed here: the library is loaded when it is first
+# called (plait/comm/inside/wires/mpi_library.h).
+if(NOT PLAIT_CARRIED)
+  find_path(PLAIT_GLOO_HEADERS gloo/transport/tcp/pair.h)
+  find_library(PLAIT_GLOO_LIBRARY gloo)
+  find_path(PLAIT_MPI_HEADERS mpi.h PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/include NO_DEFAULT_PATH)
+  mark_as_advanced(PLAIT_GLOO_HEADERS PLAIT_GLOO_LIBRARY PLAIT_MPI_HEADERS)
+endif()
+if(NOT PLAIT_GLOO_HEADERS OR NOT PLAIT_GLOO_LIBRARY)
+  message(STATUS "Plait: no Gloo; the engine gloo gives a DistError")
+endif()
+if(NOT PLAIT_MPI_HEADERS)
+  message(STATUS "Plait: no Open MPI; the engine mpi gives a DistError")
+endif()
+
 # utf8proc has the classes of Unicode's characters, and its normal forms, for tokenizers.
 if(NOT PLAIT_CARRIED)
   find_path(PLAIT_UTF8PROC_HEADERS utf8proc.h)

@@ -54,7 +54,7 @@ if(PLAIT_EXAMPLES)
 endif()
 
 # bench/<room>/*.cpp is one program per room; bench/peers/eager_plait.cpp is timed by compare.py, and
-# bench/models/first_call.cpp is run by bench_plait.py.
+# bench/models/first_call.cpp is run by bench_plait.py, and bench/processes/all_reduce_plait.cpp by compare.py beside it.
 if(PLAIT_BENCH)
   plait_add_program(plait_first_call bench/models/first_call.cpp)
   set_target_properties(plait_first_call PROPERTIES OUTPUT_NAME first_call
@@ -62,6 +62,9 @@ if(PLAIT_BENCH)
   plait_add_program(plait_eager bench/peers/eager_plait.cpp)
   set_target_properties(plait_eager PROPERTIES OUTPUT_NAME eager_plait
                         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/peers")
+  plait_add_program(plait_all_reduce bench/processes/all_reduce_plait.cpp)
+  set_target_properties(plait_all_reduce PROPERTIES OUTPUT_NAME all_reduce_plait
+                        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/processes")
   foreach(room IN LISTS PLAIT_ROOMS)
     file(GLOB sources CONFIGURE_DEPENDS "bench/${room}/*.cpp")
     if(sources)

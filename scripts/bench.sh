@@ -34,6 +34,7 @@ if (($# == 0)); then
     'derivatives:Derivatives of an MLP' 'solvers:Loops of small steps'; do
     PYTHONPATH=build/bench/python step "${part#*:}, compared with PyTorch and JAX" "$python" "bench/models/${part%%:*}.py"
   done
+  step 'Processes, compared with Gloo, Open MPI and PyTorch' "$python" bench/processes/compare.py
   PYTHONPATH=build/bench/python step 'Files of training runs, compared with PyTorch' \
     "$python" bench/data/files.py
   PYTHONPATH=build/bench/python step 'Loaders, compared with PyTorch' \

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "plait/comm/inside/call_operand.h"
+#include "plait/comm/inside/caller_scope.h"
 #include "plait/comm/inside/lane.h"
 #include "plait/comm/inside/reduction.h"
 #include "plait/core/error.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 namespace plait::dist {
 namespace {
@@ -61,6 +63,7 @@ Prepared prepared(CallKind kind, const Array& in, const std::optional<Sizes>& ou
 }
 
 Prepared prepare_barrier() {
+  refuse_recording("barrier");
   return {.call = {.kind = CallKind::barrier, .where = Location::of_caller()}};
 }
 
@@ -75,17 +78,30 @@ Prepared prepare_broadcast(const Tensor& x, int root, const Group& group) {
   return made;
 }
 
-Prepared prepare_reduction(std::string_view function, CallKind kind, const Tensor& x, ReduceOp op) {
-  const Array in = operand_of(function, x);
+// The operand of a reduction.
+Array scaled(std::string_view function, const Tensor& x, const CallOptions& options) {
+  if (options.scale == 1) return operand_of(function, x);
+  if (!is_inexact(x.dtype())) {
+    throw TypeError("{}: {} is not scaled, only floating and complex numbers", function,
+                    x.type().text())
+        .at(Location::of_caller());
+  }
+  return operand_of(function, x * options.scale);
+}
+
+Prepared prepare_reduction(std::string_view function, CallKind kind, const Tensor& x, ReduceOp op,
+                           const CallOptions& options) {
+  const Array in = scaled(function, x, options);
   check_reduction(function, op, in.dtype());
   Prepared made = prepared(kind, in, in.sizes(), in.element_count());
   made.call.reduction = op;
   return made;
 }
 
-Prepared prepare_reduce(const Tensor& x, int root, ReduceOp op, const Group& group) {
+Prepared prepare_reduce(const Tensor& x, int root, ReduceOp op, const Group& group,
+                        const CallOptions& options) {
   check_root("reduce", root, group);
-  Prepared made = prepare_reduction("reduce", CallKind::reduce, x, op);
+  Prepared made = prepare_reduction("reduce", CallKind::reduce, x, op, options);
   made.call.root = root;
   if (root != group.rank()) made.result = x;
   return made;
@@ -127,8 +143,9 @@ Prepared prepare_scatter(const Tensor& rows, const Tensor& like, int root, const
   return made;
 }
 
-Prepared prepare_reduce_scatter(const Tensor& x, ReduceOp op, const Group& group) {
-  const Array in = operand_of("reduce_scatter", x);
+Prepared prepare_reduce_scatter(const Tensor& x, ReduceOp op, const Group& group,
+                                const CallOptions& options) {
+  const Array in = scaled("reduce_scatter", x, options);
   check_reduction("reduce_scatter", op, in.dtype());
   const Sizes row = row_sizes("reduce_scatter", in, group);
   Prepared made = prepared(CallKind::reduce_scatter, in, row, product_of(row));
@@ -183,8 +200,8 @@ Prepared prepare_all_gather_parts(const Tensor& x, const std::vector<int64_t>& c
 }
 
 Prepared prepare_reduce_scatter_parts(const Tensor& x, const std::vector<int64_t>& counts,
-                                      ReduceOp op, const Group& group) {
-  const Array in = operand_of("reduce_scatter_parts", x);
+                                      ReduceOp op, const Group& group, const CallOptions& options) {
+  const Array in = scaled("reduce_scatter_parts", x, options);
   check_reduction("reduce_scatter_parts", op, in.dtype());
   check_parts("reduce_scatter_parts", "counts", counts, in.element_count(), group);
   Prepared made =
@@ -220,113 +237,140 @@ std::shared_ptr<Work> start(Prepared made, const Group& group, const CallOptions
 
 }  // namespace
 
-void barrier(Group& group, const CallOptions& options) { run(prepare_barrier(), group, options); }
+void barrier(Group& group, const CallOptions& options) {
+  const CallerScope caller;
+  run(prepare_barrier(), group, options);
+}
 
 Tensor broadcast(const Tensor& x, int root, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_broadcast(x, root, group), group, options);
 }
 
 Tensor all_reduce(const Tensor& x, ReduceOp op, Group& group, const CallOptions& options) {
-  return run(prepare_reduction("all_reduce", CallKind::all_reduce, x, op), group, options);
+  const CallerScope caller;
+  return run(prepare_reduction("all_reduce", CallKind::all_reduce, x, op, options), group, options);
 }
 
 Tensor reduce(const Tensor& x, int root, ReduceOp op, Group& group, const CallOptions& options) {
-  return run(prepare_reduce(x, root, op, group), group, options);
+  const CallerScope caller;
+  return run(prepare_reduce(x, root, op, group, options), group, options);
 }
 
 Tensor all_gather(const Tensor& x, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_all_gather(x, group), group, options);
 }
 
 Tensor gather(const Tensor& x, int root, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_gather(x, root, group), group, options);
 }
 
 Tensor scatter(const Tensor& rows, const Tensor& like, int root, Group& group,
                const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_scatter(rows, like, root, group), group, options);
 }
 
 Tensor reduce_scatter(const Tensor& x, ReduceOp op, Group& group, const CallOptions& options) {
-  return run(prepare_reduce_scatter(x, op, group), group, options);
+  const CallerScope caller;
+  return run(prepare_reduce_scatter(x, op, group, options), group, options);
 }
 
 Tensor all_to_all(const Tensor& x, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_all_to_all(x, group), group, options);
 }
 
 Tensor all_gather_parts(const Tensor& x, const std::vector<int64_t>& counts, Group& group,
                         const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_all_gather_parts(x, counts, group), group, options);
 }
 
 Tensor reduce_scatter_parts(const Tensor& x, const std::vector<int64_t>& counts, ReduceOp op,
                             Group& group, const CallOptions& options) {
-  return run(prepare_reduce_scatter_parts(x, counts, op, group), group, options);
+  const CallerScope caller;
+  return run(prepare_reduce_scatter_parts(x, counts, op, group, options), group, options);
 }
 
 Tensor all_to_all_parts(const Tensor& x, const std::vector<int64_t>& send_counts,
                         const std::vector<int64_t>& receive_counts, Group& group,
                         const CallOptions& options) {
+  const CallerScope caller;
   return run(prepare_all_to_all_parts(x, send_counts, receive_counts, group), group, options);
 }
 
 namespace async {
 
 std::shared_ptr<Work> barrier(Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_barrier(), group, options);
 }
 
 std::shared_ptr<Work> broadcast(const Tensor& x, int root, Group& group,
                                 const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_broadcast(x, root, group), group, options);
 }
 
 std::shared_ptr<Work> all_reduce(const Tensor& x, ReduceOp op, Group& group,
                                  const CallOptions& options) {
-  return start(prepare_reduction("all_reduce", CallKind::all_reduce, x, op), group, options);
+  const CallerScope caller;
+  return start(prepare_reduction("all_reduce", CallKind::all_reduce, x, op, options), group,
+               options);
 }
 
 std::shared_ptr<Work> reduce(const Tensor& x, int root, ReduceOp op, Group& group,
                              const CallOptions& options) {
-  return start(prepare_reduce(x, root, op, group), group, options);
+  const CallerScope caller;
+  return start(prepare_reduce(x, root, op, group, options), group, options);
 }
 
 std::shared_ptr<Work> all_gather(const Tensor& x, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_all_gather(x, group), group, options);
 }
 
 std::shared_ptr<Work> gather(const Tensor& x, int root, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_gather(x, root, group), group, options);
 }
 
 std::shared_ptr<Work> scatter(const Tensor& rows, const Tensor& like, int root, Group& group,
                               const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_scatter(rows, like, root, group), group, options);
 }
 
 std::shared_ptr<Work> reduce_scatter(const Tensor& x, ReduceOp op, Group& group,
                                      const CallOptions& options) {
-  return start(prepare_reduce_scatter(x, op, group), group, options);
+  const CallerScope caller;
+  return start(prepare_reduce_scatter(x, op, group, options), group, options);
 }
 
 std::shared_ptr<Work> all_to_all(const Tensor& x, Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_all_to_all(x, group), group, options);
 }
 
 std::shared_ptr<Work> all_gather_parts(const Tensor& x, const std::vector<int64_t>& counts,
                                        Group& group, const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_all_gather_parts(x, counts, group), group, options);
 }
 
 std::shared_ptr<Work> reduce_scatter_parts(const Tensor& x, const std::vector<int64_t>& counts,
                                            ReduceOp op, Group& group, const CallOptions& options) {
-  return start(prepare_reduce_scatter_parts(x, counts, op, group), group, options);
+  const CallerScope caller;
+  return start(prepare_reduce_scatter_parts(x, counts, op, group, options), group, options);
 }
 
 std::shared_ptr<Work> all_to_all_parts(const Tensor& x, const std::vector<int64_t>& send_counts,
                                        const std::vector<int64_t>& receive_counts, Group& group,
                                        const CallOptions& options) {
+  const CallerScope caller;
   return start(prepare_all_to_all_parts(x, send_counts, receive_counts, group), group, options);
 }
 

@@ -15,6 +15,8 @@ namespace plait::dist {
 
 struct CallOptions {
   std::optional<Duration> timeout = {};  // that of the group by default
+  // A reduction multiplies the operand of this rank by it before.
+  double scale = 1;
 };
 
 // Returns when all ranks have called it.

@@ -1,5 +1,6 @@
 #include "plait/comm/file_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <poll.h>
@@ -123,6 +124,10 @@ void FileStore::wait_for(const std::vector<std::string>& keys, Duration timeout)
   }
 }
 
+std::shared_ptr<Store> FileStore::clone(Duration timeout) const {
+  return std::make_shared<FileStore>(path_, 0, timeout);
+}
+
 void FileStore::multi_set(const std::vector<std::string>& keys,
                           const std::vector<std::string>& values) {
   check_counts(keys.size(), values.size());
@@ -142,7 +147,7 @@ void FileStore::under_lock(const std::function<void(StoreTable& table, StoreFile
         .hint("make a store in each process");
   }
   const std::lock_guard lock(mutex_);
-  file_->lock();
+  file_->lock(std::max<Duration>(timeout(), std::chrono::milliseconds(500)));
   try {
     file_->read_into(*table_);
     use(*table_, *file_);

@@ -36,6 +36,7 @@ class FileStore : public Store {
   bool check(const std::vector<std::string>& keys) override;
   int64_t num_keys() override;
   void wait_for(const std::vector<std::string>& keys, Duration timeout) override;
+  std::shared_ptr<Store> clone(Duration timeout) const override;
   void multi_set(const std::vector<std::string>& keys,
                  const std::vector<std::string>& values) override;
 

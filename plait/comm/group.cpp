@@ -5,27 +5,36 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "plait/comm/inside/call_log.h"
+#include "plait/comm/inside/call_operand.h"
+#include "plait/comm/inside/engines.h"
+#include "plait/comm/inside/forks.h"
 #include "plait/comm/inside/lane.h"
-#include "plait/comm/inside/local/local_engine.h"
+#include "plait/comm/inside/peers.h"
+#include "plait/comm/inside/wires/gloo_wire.h"
+#include "plait/comm/inside/wires/mpi_wire.h"
 #include "plait/comm/prefix_store.h"
 #include "plait/core/error.h"
 
 namespace plait::dist {
 
-std::shared_ptr<Group> Group::join(const GroupOptions& options) {
+std::shared_ptr<Group> Group::join(const GroupOptions& options) { return make(options, true); }
+
+std::shared_ptr<Group> Group::make(const GroupOptions& options, bool divides_threads) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
     throw ValueError("Group::join: rank {} of {} ranks, expected 0 to {}", options.rank,
                      options.size, options.size - 1);
   }
-  if (options.engine != "auto" && options.engine != "local") {
-    throw ValueError("Group::join: the engine is \"{}\", expected auto or local", options.engine);
-  }
   PrefixStore store(options.name, options.store);
   store.set_timeout(options.timeout);
-  auto engine = std::make_unique<LocalEngine>(store, options.rank, options.size, options.timeout);
-  return std::shared_ptr<Group>(new Group(options, std::make_shared<Lane>(std::move(engine))));
+  const std::vector<Peer> peers = meet_peers(options, store);
+  auto lane = std::make_shared<Lane>(make_engine(options, store, are_on_one_host(peers)),
+                                     fmt::format("{}, rank {}", options.name, options.rank));
+  // Ranks connect one after another: one that leaves would end others that still do.
+  if (lane->engine().name() != "local") lane->run({.kind = CallKind::barrier}, options.timeout);
+  if (divides_threads) divide_threads(peers);
+  return std::shared_ptr<Group>(new Group(options, std::move(lane)));
 }
 
 Group::Group(const GroupOptions& options, std::shared_ptr<Lane> lane)
@@ -33,7 +42,7 @@ Group::Group(const GroupOptions& options, std::shared_ptr<Lane> lane)
       size_(options.size),
       name_(options.name),
       timeout_(options.timeout),
-      process_(::getpid()),
+      forks_(fork_count()),
       store_(options.store),
       engine_option_(options.engine),
       ranks_(static_cast<size_t>(options.size)),
@@ -43,27 +52,39 @@ Group::Group(const GroupOptions& options, std::shared_ptr<Lane> lane)
 
 Group::~Group() = default;
 
-std::shared_ptr<Group> Group::subgroup(const std::vector<int>& ranks,
-                                       std::optional<Duration> timeout) {
+void Group::check_ranks(const std::vector<int>& ranks) const {
   for (size_t i = 0; i < ranks.size(); ++i) {
     const bool is_rank = ranks[i] >= 0 && ranks[i] < size_;
-    if (is_rank && std::find(ranks.begin(), ranks.begin() + static_cast<int64_t>(i), ranks[i]) ==
-                       ranks.begin() + static_cast<int64_t>(i)) {
-      continue;
-    }
+    const auto own = ranks.begin() + static_cast<int64_t>(i);
+    if (is_rank && std::find(ranks.begin(), own, ranks[i]) == own) continue;
     throw ValueError(
         "Group::subgroup: ranks[{}] is {}{}", i, ranks[i],
         is_rank ? ", which is named before" : fmt::format(", expected 0 to {}", size_ - 1));
   }
-  const int64_t number = subgroups_++;
+}
+
+std::shared_ptr<Group> Group::subgroup(const std::vector<int>& ranks,
+                                       const SubgroupOptions& options) {
+  check_ranks(ranks);
   const auto own = std::ranges::find(ranks, rank_);
-  if (own == ranks.end()) return nullptr;
-  auto made = join({.store = store_,
+  std::string name;
+  if (options.by_members) {
+    if (own == ranks.end()) return nullptr;
+    name = fmt::format("{}.{} by members", name_, member_groups_[ranks]++);
+  } else {
+    refuse_recording("Group::subgroup");
+    lane()->run({.kind = CallKind::new_group, .ranks = ranks, .where = Location::of_caller()},
+                timeout_);
+    name = fmt::format("{}.{}", name_, subgroups_++);
+    if (own == ranks.end()) return nullptr;
+  }
+  auto made = make({.store = store_,
                     .rank = static_cast<int>(own - ranks.begin()),
                     .size = static_cast<int>(ranks.size()),
-                    .engine = engine_option_,
-                    .name = fmt::format("{}.{} of {}", name_, number, fmt::join(ranks, ",")),
-                    .timeout = timeout.value_or(timeout_)});
+                    .engine = options.engine.empty() ? engine_option_ : options.engine,
+                    .name = fmt::format("{} of {}", name, fmt::join(ranks, ",")),
+                    .timeout = options.timeout.value_or(timeout_)},
+                   false);
   made->ranks_ = ranks;
   return made;
 }
@@ -71,9 +92,18 @@ std::shared_ptr<Group> Group::subgroup(const std::vector<int>& ranks,
 std::string_view Group::engine() const { return lane_->engine().name(); }
 
 const std::shared_ptr<Lane>& Group::lane() const {
-  if (process_ == ::getpid()) return lane_;
+  if (forks_ == fork_count()) return lane_;
   throw DistError("the group {} is used in a process that was forked from its own", name_)
       .hint("join a group in each process");
 }
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names = {"local"};
+  if (has_gloo()) names.emplace_back("gloo");
+  if (has_mpi()) names.emplace_back("mpi");
+  return names;
+}
+
+std::string recent_calls() { return CallLog::of_process().text(); }
 
 }  // namespace plait::dist

@@ -1,13 +1,13 @@
-// Ranks that act together: threads or processes of one host.
+// Ranks that act together: threads or processes, on one host or several.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "plait/comm/store.h"
 
@@ -19,10 +19,20 @@ struct GroupOptions {
   std::shared_ptr<Store> store = {};  // the same table for all ranks
   int rank = 0;                       // from 0 to size - 1, each once
   int size = 1;
-  std::string engine = "auto";  // "local"
+  // "local": processes or threads of one host, through shared memory. "gloo": by TCP. "mpi": for
+  // processes that mpirun has started. "auto": local on one host, else mpi under mpirun, else gloo.
+  std::string engine = "auto";
   // Groups that share a store have different names.
   std::string name = "world";
   Duration timeout = Store::kDefaultTimeout;  // for joining, and for each call that has no other
+};
+
+struct SubgroupOptions {
+  std::string engine = {};               // that of the group by default
+  std::optional<Duration> timeout = {};  // so is this
+  // The ranks of the new group alone call it, while others go on. They make groups of the same
+  // ranks in the same order.
+  bool by_members = false;
 };
 
 // All calls of a group are made by all its ranks, in the same order. Where ranks call different
@@ -30,16 +40,17 @@ struct GroupOptions {
 // calls of the group.
 class Group {
  public:
-  // Returns when all ranks have joined.
+  // Returns when all ranks have joined. If the setting `threads` has no value, the CPUs of a host
+  // are divided among the processes that have joined there.
   static std::shared_ptr<Group> join(const GroupOptions& options);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // A group of some ranks of this one, in this order: all ranks call it, in the same order as other
-  // calls of it. Null on those that are not in it.
+  // A group of some ranks of this one, in this order: a call of all ranks, like others. Null on
+  // those that are not in it.
   std::shared_ptr<Group> subgroup(const std::vector<int>& ranks,
-                                  std::optional<Duration> timeout = {});
+                                  const SubgroupOptions& options = {});
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -55,16 +66,26 @@ class Group {
 
  private:
   Group(const GroupOptions& options, std::shared_ptr<Lane> lane);
+  static std::shared_ptr<Group> make(const GroupOptions& options, bool divides_threads);
+  void check_ranks(const std::vector<int>& ranks) const;
 
   int rank_, size_;
   std::string name_;
   Duration timeout_;
-  pid_t process_;
+  uint64_t forks_;  // when it was made
   std::shared_ptr<Store> store_;
   std::string engine_option_;
   std::vector<int> ranks_;
   int64_t subgroups_ = 0;
+  std::map<std::vector<int>, int64_t> member_groups_;  // those that their members made alone
   std::shared_ptr<Lane> lane_;
 };
+
+// The engines of this build: "local", "gloo", "mpi".
+std::vector<std::string> engine_names();
+
+// The last 1,000 calls and messages of this process in all its groups, a line for each. When a call
+// fails, they are written to the folder that the setting `call_log` names.
+std::string recent_calls();
 
 }  // namespace plait::dist

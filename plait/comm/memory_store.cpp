@@ -1,21 +1,32 @@
 #include "plait/comm/memory_store.h"
 
+#include <condition_variable>
+#include <utility>
+
 #include "plait/comm/inside/deadline.h"
 #include "plait/comm/inside/stores/store_table.h"
 #include "plait/core/inside/system/interruption.h"
 
 namespace plait::dist {
 
-MemoryStore::MemoryStore(Duration timeout)
-    : Store(timeout), table_(std::make_unique<StoreTable>()) {}
+struct MemoryStore::Shared {
+  std::mutex mutex;  // guards the table
+  std::condition_variable changed;
+  StoreTable table;
+};
+
+MemoryStore::MemoryStore(Duration timeout) : MemoryStore(std::make_shared<Shared>(), timeout) {}
+
+MemoryStore::MemoryStore(std::shared_ptr<Shared> shared, Duration timeout)
+    : Store(timeout), shared_(std::move(shared)) {}
 
 MemoryStore::~MemoryStore() = default;
 
 template <class Change>
 auto MemoryStore::change(const Change& change) {
-  const std::lock_guard lock(mutex_);
-  changed_.notify_all();  // they wait for the lock
-  return change(*table_);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->changed.notify_all();  // they wait for the lock
+  return change(shared_->table);
 }
 
 void MemoryStore::set(const std::string& key, const std::string& value) {
@@ -23,9 +34,9 @@ void MemoryStore::set(const std::string& key, const std::string& value) {
 }
 
 std::string MemoryStore::get(const std::string& key) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(shared_->mutex);
   wait_under(lock, {key}, timeout());
-  return *table_->find(key);
+  return *shared_->table.find(key);
 }
 
 int64_t MemoryStore::add(const std::string& key, int64_t amount) {
@@ -46,18 +57,22 @@ bool MemoryStore::delete_key(const std::string& key) {
 }
 
 bool MemoryStore::check(const std::vector<std::string>& keys) {
-  const std::lock_guard lock(mutex_);
-  return table_->missing_of(keys).empty();
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->table.missing_of(keys).empty();
 }
 
 int64_t MemoryStore::num_keys() {
-  const std::lock_guard lock(mutex_);
-  return table_->count();
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->table.count();
 }
 
 void MemoryStore::wait_for(const std::vector<std::string>& keys, Duration timeout) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(shared_->mutex);
   wait_under(lock, keys, timeout);
+}
+
+std::shared_ptr<Store> MemoryStore::clone(Duration timeout) const {
+  return std::shared_ptr<Store>(new MemoryStore(shared_, timeout));
 }
 
 void MemoryStore::multi_set(const std::vector<std::string>& keys,
@@ -72,11 +87,12 @@ void MemoryStore::wait_under(std::unique_lock<std::mutex>& lock,
                              const std::vector<std::string>& keys, Duration timeout) {
   const Deadline deadline(timeout);
   for (;;) {
-    const std::vector<std::string> missing = table_->missing_of(keys);
+    const std::vector<std::string> missing = shared_->table.missing_of(keys);
     if (missing.empty()) return;
     if (deadline.has_passed()) refuse_late(missing, timeout.count());
     // The clock of wait_until, since that of wait_for is not known to thread sanitizers.
-    changed_.wait_until(lock, std::chrono::system_clock::now() + deadline.left(kInterruptible));
+    shared_->changed.wait_until(lock,
+                                std::chrono::system_clock::now() + deadline.left(kInterruptible));
     lock.unlock();
     check_interruption();
     lock.lock();

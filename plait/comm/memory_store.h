@@ -1,15 +1,12 @@
 // A store for the threads of one process.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 
 #include "plait/comm/store.h"
 
 namespace plait::dist {
-
-class StoreTable;
 
 class MemoryStore : public Store {
  public:
@@ -26,19 +23,21 @@ class MemoryStore : public Store {
   bool check(const std::vector<std::string>& keys) override;
   int64_t num_keys() override;
   void wait_for(const std::vector<std::string>& keys, Duration timeout) override;
+  std::shared_ptr<Store> clone(Duration timeout) const override;
   void multi_set(const std::vector<std::string>& keys,
                  const std::vector<std::string>& values) override;
 
  private:
+  struct Shared;
+  MemoryStore(std::shared_ptr<Shared> shared, Duration timeout);
+
   // Changes the table, and wakes those that wait.
   template <class Change>
   auto change(const Change& change);
   void wait_under(std::unique_lock<std::mutex>& lock, const std::vector<std::string>& keys,
                   Duration timeout);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unique_ptr<StoreTable> table_;
+  const std::shared_ptr<Shared> shared_;  // with the clones
 };
 
 }  // namespace plait::dist

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plait/comm/inside/call_operand.h"
+#include "plait/comm/inside/caller_scope.h"
 #include "plait/comm/inside/lane.h"
 #include "plait/core/error.h"
 
@@ -17,9 +18,9 @@ struct Prepared {
 };
 
 void check_peer(std::string_view function, int rank, const Group& group) {
-  if (rank >= 0 && rank < group.size()) return;
-  throw ValueError("{}: the other side is rank {}, expected 0 to {}", function, rank,
-                   group.size() - 1)
+  if (rank >= 0 && rank < group.size() && rank != group.rank()) return;
+  throw ValueError("{}: the other side is rank {}, expected 0 to {}, but not the own rank",
+                   function, rank, group.size() - 1)
       .at(Location::of_caller());
 }
 
@@ -60,12 +61,14 @@ std::shared_ptr<Work> start(Prepared made, const Group& group, const MessageOpti
 }  // namespace
 
 void send(const Tensor& x, int rank, Group& group, const MessageOptions& options) {
+  const CallerScope caller;
   Prepared made = prepare_send(x, rank, group, options.tag);
   group.lane()->run(std::move(made.message), options.timeout.value_or(group.timeout()));
 }
 
 Received recv(const Tensor& x, std::optional<int> rank, Group& group,
               const MessageOptions& options) {
+  const CallerScope caller;
   Prepared made = prepare_recv(x, rank, group, options.tag);
   const std::shared_ptr<std::atomic<int>> source = made.message.source;
   group.lane()->run(std::move(made.message), options.timeout.value_or(group.timeout()));
@@ -75,11 +78,13 @@ Received recv(const Tensor& x, std::optional<int> rank, Group& group,
 namespace async {
 
 std::shared_ptr<Work> send(const Tensor& x, int rank, Group& group, const MessageOptions& options) {
+  const CallerScope caller;
   return start(prepare_send(x, rank, group, options.tag), group, options);
 }
 
 std::shared_ptr<Work> recv(const Tensor& x, std::optional<int> rank, Group& group,
                            const MessageOptions& options) {
+  const CallerScope caller;
   return start(prepare_recv(x, rank, group, options.tag), group, options);
 }
 

@@ -1,4 +1,4 @@
-// Messages from one rank of a group to another. Outside of transforms, as the calls of
+// Messages from one rank of a group to another one. Outside of transforms, as the calls of
 // collectives.h.
 #pragma once
 

@@ -53,6 +53,10 @@ void PrefixStore::wait_for(const std::vector<std::string>& keys, Duration timeou
   store_->wait_for(prefixed(keys), timeout);
 }
 
+std::shared_ptr<Store> PrefixStore::clone(Duration timeout) const {
+  return std::make_shared<PrefixStore>(prefix_, store_->clone(timeout));
+}
+
 std::vector<std::string> PrefixStore::multi_get(const std::vector<std::string>& keys) {
   wait(keys);
   return store_->multi_get(prefixed(keys));

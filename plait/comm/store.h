@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,13 +40,17 @@ class Store {
   virtual void wait_for(const std::vector<std::string>& keys, Duration timeout) = 0;
   void wait(const std::vector<std::string>& keys) { wait_for(keys, timeout()); }
 
+  // The same table, with another timeout.
+  virtual std::shared_ptr<Store> clone(Duration timeout) const = 0;
+
   virtual std::vector<std::string> multi_get(const std::vector<std::string>& keys);
   // All keys together: another process sees either none of the values or all of them. ValueError if
   // the counts differ.
   virtual void multi_set(const std::vector<std::string>& keys,
                          const std::vector<std::string>& values) = 0;
 
-  // How long get and wait do.
+  // How long get and wait do, and for how long a call stands a server, or a writer of the file,
+  // that does not answer: at least half a second.
   Duration timeout() const { return Duration(timeout_.load(std::memory_order_relaxed)); }
   // ValueError unless it is longer than 0.
   void set_timeout(Duration timeout);

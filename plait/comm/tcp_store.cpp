@@ -1,5 +1,6 @@
 #include "plait/comm/tcp_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <unistd.h>
@@ -16,7 +17,9 @@ namespace {
 using Kind = StoreMessageKind;
 
 // A server that is alive answers within this time after it has waited.
-constexpr Duration kAnswerTime = std::chrono::seconds(30);
+Duration answer_time(Duration timeout) {
+  return std::clamp<Duration>(timeout, std::chrono::milliseconds(500), std::chrono::seconds(30));
+}
 
 const std::string kWorkers = std::string(1, kOwnKey) + "workers";
 const std::string kAllAreHere = std::string(1, kOwnKey) + "all";
@@ -89,7 +92,13 @@ void TcpStore::wait_for_workers(int64_t world_size) {
   try {
     wait({kAllAreHere});
   } catch (const DistError&) {
-    throw DistError("TcpStore: {} of {} processes connected to {} within {} s", add(kWorkers, 0),
+    const int64_t connected = add(kWorkers, 0);
+    if (connected >= world_size) {
+      throw DistError(
+          "TcpStore: {} processes connected to {}, but they do not say the same world_size",
+          connected, HostPort{host_, port_}.text());
+    }
+    throw DistError("TcpStore: {} of {} processes connected to {} within {} s", connected,
                     world_size, HostPort{host_, port_}.text(),
                     static_cast<double>(timeout().count()) / 1000)
         .hint("see whether all have started, or raise timeout");
@@ -129,6 +138,11 @@ void TcpStore::wait_for(const std::vector<std::string>& keys, Duration timeout) 
   ask_within(timeout, {Kind::wait, keys});
 }
 
+std::shared_ptr<Store> TcpStore::clone(Duration timeout) const {
+  return std::make_shared<TcpStore>(
+      TcpStoreOptions{.host = host_, .port = port_, .timeout = timeout});
+}
+
 std::vector<std::string> TcpStore::multi_get(const std::vector<std::string>& keys) {
   return ask_within(timeout(), {Kind::get, keys});
 }
@@ -158,7 +172,7 @@ std::vector<std::string> TcpStore::ask(const StoreMessage& request) {
   const Duration time = waits ? Duration(integer_of(request.fields[0])) : Duration::zero();
   StoreMessage answer;
   try {
-    const Deadline deadline(time + kAnswerTime);
+    const Deadline deadline(time + answer_time(timeout()));
     const std::string bytes = bytes_of(request);
     Descriptor connection = connections_->take(deadline);
     send_all(connection, bytes, deadline);

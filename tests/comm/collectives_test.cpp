@@ -5,7 +5,12 @@
 #include <limits>
 #include <numeric>
 
+#include "plait/comm/inside/sockets/socket.h"
+#include "plait/comm/tcp_store.h"
+#include "plait/core/inside/system/cpu_count.h"
 #include "plait/core/numbers/element.h"
+#include "plait/core/system/thread_team.h"
+#include "plait/tensor/inside/tracing/trace.h"
 
 #include "tests/comm/ranks.h"
 #include "tests/support/errors.h"
@@ -311,10 +316,43 @@ TEST(Collectives, RefuseWhatTheyCannotDo) {
   });
 }
 
+// Such a call would not be made when the program runs.
+TEST(Collectives, AreRefusedWhileAProgramIsRecorded) {
+  run_on_threads(1, [](Group& group) {
+    const Tensor x = repeated(1, DType::f32, 3);
+    const Trace recording("f");
+    const std::vector<std::function<void()>> calls = {
+        [&] { barrier(group); }, [&] { all_reduce(x, ReduceOp::sum, group); },
+        [&] { async::broadcast(x, 0, group); }, [&] { group.subgroup({0}); }};
+    for (const auto& call : calls) {
+      expect_contains(what_of<TypeError>(call), {"is being recorded", "outside of jit"});
+    }
+  });
+}
+
+TEST(Collectives, ScaleOperands) {
+  run_on_threads(2, [](Group& group) {
+    const CallOptions options{.scale = group.rank() == 0 ? 0.5 : 0.25};
+    const Tensor x = repeated(4, DType::f32, 6);
+    EXPECT_EQ(read(all_reduce(x, ReduceOp::sum, group, options)), Values(6, 3));
+    EXPECT_EQ(read(reduce_scatter_parts(x, {2, 4}, ReduceOp::sum, group, options)),
+              Values(group.rank() == 0 ? 2 : 4, 3));
+    expect_contains(what_of<TypeError>([&] {
+                      all_reduce(repeated(4, DType::i32, 6), ReduceOp::sum, group, options);
+                    }),
+                    {"all_reduce: i32[6] is not scaled"});
+  });
+}
+
+TEST(Group, DividesTheThreads) {
+  const Processes processes(
+      2, [](Group&) { EXPECT_EQ(thread_count(), std::max(1, available_cpu_count() / 2)); });
+}
+
 TEST(Group, HasSubgroups) {
   run_on_threads(4, [](Group& group) {
-    const auto pair =
-        group.subgroup(group.rank() < 2 ? std::vector<int>{1, 0} : std::vector<int>{2, 3});
+    const auto pair = group.subgroup(
+        group.rank() < 2 ? std::vector<int>{1, 0} : std::vector<int>{2, 3}, {.by_members = true});
     const auto some = group.subgroup({3, 1});
     ASSERT_TRUE(pair);
     EXPECT_EQ(pair->size(), 2);
@@ -329,6 +367,28 @@ TEST(Group, HasSubgroups) {
     expect_contains(message_of<ValueError>([&] { group.subgroup({0, 4}); }), {"ranks[1] is 4"});
     expect_contains(message_of<ValueError>([&] { group.subgroup({1, 1}); }), {"named before"});
   });
+}
+
+// Another rank may still be joining then.
+TEST(Group, ARankMayLeaveWithTheStore) {
+  for (int round = 0; round < 20; ++round) {
+    const uint16_t port = port_of(listen_at({"localhost", 0}));
+    const auto join = [port](int rank) {
+      expect_success(rank, [&] {
+        const auto store = std::make_shared<TcpStore>(TcpStoreOptions{
+            .port = port, .is_master = rank == 0, .world_size = 3, .timeout = kTestTimeout});
+        Group::join({.store = store,
+                     .rank = rank,
+                     .size = 3,
+                     .engine = test_engine(),
+                     .timeout = kTestTimeout});
+      });
+    };
+    std::thread first(join, 0), second(join, 1);
+    join(2);
+    first.join();
+    second.join();
+  }
 }
 
 TEST(Group, RefusesOptions) {

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +85,18 @@ TEST(FileStore, SurvivesWritersThatAreKilled) {
     EXPECT_EQ(store.add("n", 1), sum + 1);
     EXPECT_EQ(FileStore(path).get("n"), std::to_string(sum + 1));
   }
+}
+
+TEST(FileStore, DoesNotWaitForEverForTheLock) {
+  const TemporaryFolder folder;
+  FileStore store(folder.path("store"), 0, Duration(50));
+  const Descriptor other(::open(store.path().c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(other.number(), LOCK_EX), 0);
+  expect_contains(what_of<DistError>([&] { store.set("k", "v"); }),
+                  {"holds the lock", "has stopped"});
+  ::flock(other.number(), LOCK_UN);
+  store.set("k", "v");
+  EXPECT_EQ(store.get("k"), "v");
 }
 
 TEST(FileStore, AForkedProcessMakesItsOwn) {

@@ -43,15 +43,19 @@ class Passing : public testing::TestWithParam<int> {};
 TEST_P(Passing, AsThreads) { run_on_threads(GetParam(), pass_around); }
 TEST_P(Passing, AsProcesses) { const Processes processes(GetParam(), pass_around); }
 
-INSTANTIATE_TEST_SUITE_P(Messages, Passing, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Messages, Passing, testing::Values(2, 3, 4));
 
 TEST(Messages, AreTakenByTag) {
   run_on_threads(2, [](Group& group) {
     constexpr int kMessages = 20;
     if (group.rank() == 0) {
+      std::vector<std::shared_ptr<Work>> sent;
       for (int i = 0; i < kMessages; ++i) {
-        send(numbers(1 + i * 5000, i), 1, group, {.tag = i % 4});
+        sent.push_back(async::send(numbers(1 + i * 5000, i), 1, group, {.tag = i % 4}));
+        // While the receiver waits for a message, it takes those before it.
+        if (is_local()) sent.back()->wait();
       }
+      for (const auto& work : sent) work->wait();
       return;
     }
     for (int tag = 3; tag >= 0; --tag) {
@@ -106,14 +110,17 @@ TEST(Messages, ManyInFlight) {
     for (int i = 0; i < kMessages; ++i) {
       const int64_t count = static_cast<int64_t>(random() % 50'000);  // the same on all ranks
       for (int rank = 0; rank < 3; ++rank) {
+        if (rank == group.rank()) continue;
         sent.push_back(async::send(numbers(count, group.rank() * 100 + i), rank, group));
         received.push_back(async::recv(numbers(count), rank, group));
       }
       if (i % 10 == 0) barrier(group);
     }
+    auto next = received.begin();
     for (int i = 0; i < kMessages; ++i) {
       for (int rank = 0; rank < 3; ++rank) {
-        const auto& work = received[static_cast<size_t>(i * 3 + rank)];
+        if (rank == group.rank()) continue;
+        const auto& work = *next++;
         const Tensor& tensor = work->result()[0];
         EXPECT_EQ(work->source_rank(), rank);
         expect_numbers(tensor, tensor.array().element_count(), rank * 100 + i);
@@ -175,10 +182,12 @@ TEST(Messages, ARankIsKilled) {
     Processes processes(2, [&](Group& group) {
       if (group.rank() == 1) {
         send(numbers(3), 0, group);
+        if (!is_local()) barrier(group);
         ::raise(SIGKILL);
       }
       const std::optional<int> rank = is_any ? std::nullopt : std::optional(1);
       expect_numbers(recv(numbers(3), rank, group).tensor, 3);
+      if (!is_local()) barrier(group);
       expect_contains(message_of<DistError>([&] { recv(numbers(3), rank, group); }),
                       {"recv of f64[3]", "ended"});
     });

@@ -1,7 +1,12 @@
 // Ranks that are killed or stopped at random moments, during random calls: the others have an
 // error, and no wrong number.
+#include <atomic>
 #include <csignal>
+#include <fstream>
+#include <new>
 #include <random>
+
+#include <sys/mman.h>
 
 #include "plait/comm/collectives.h"
 #include "plait/comm/messages.h"
@@ -51,12 +56,14 @@ bool call_is_right(Group& group, int64_t number, std::mt19937& random) {
 }
 
 // Calls until one fails; checks that a DistError ends them, not a wrong number.
-void call_until_it_fails(Group& group) {
+void call_until_it_fails(Group& group, std::atomic<int64_t>& calls) {
   std::mt19937 random(7);  // the same calls on all ranks
   for (int64_t number = 0;; ++number) {
     try {
       ASSERT_TRUE(call_is_right(group, number, random)) << number;
-    } catch (const DistError&) {
+      ++calls;
+    } catch (const DistError& error) {
+      std::cerr << "call " << number << ": " << error.what() << "\n";
       return;
     }
   }
@@ -65,12 +72,23 @@ void call_until_it_fails(Group& group) {
 // Starts ranks that wait for others at most for the deadline.
 class Victims {
  public:
-  Victims() {
+  Victims() : calls_(*new(shared_memory()) std::atomic<int64_t>(0)) {
     for (int rank = 0; rank < kSize; ++rank) {
       const pid_t child = ::fork();
       if (child == 0) ::_exit(run(rank));
       children_.push_back(child);
     }
+  }
+  ~Victims() { ::munmap(&calls_, sizeof calls_); }
+  Victims(const Victims&) = delete;
+  Victims& operator=(const Victims&) = delete;
+
+  // Returns when ranks have made calls.
+  void wait_for_calls() const {
+    for (int i = 0; i < 60'000 && calls_.load() < 2 * kSize; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_GE(calls_.load(), 2 * kSize);
   }
   pid_t process(int rank) const { return children_[static_cast<size_t>(rank)]; }
   int status_of(int rank) const {
@@ -80,13 +98,20 @@ class Victims {
   }
 
  private:
+  static void* shared_memory() {
+    return ::mmap(nullptr, sizeof(std::atomic<int64_t>), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  }
   int run(int rank) const {
     try {
       const auto store = std::make_shared<FileStore>(folder_.path("store"), 0, kTestTimeout);
-      const auto all =
-          Group::join({.store = store, .rank = rank, .size = kSize, .timeout = kTestTimeout});
-      const auto group = all->subgroup({0, 1, 2, 3}, kDeadline);
-      call_until_it_fails(*group);
+      const auto all = Group::join({.store = store,
+                                    .rank = rank,
+                                    .size = kSize,
+                                    .engine = test_engine(),
+                                    .timeout = kTestTimeout});
+      const auto group = all->subgroup({0, 1, 2, 3}, {.timeout = kDeadline});
+      call_until_it_fails(*group, calls_);
       return testing::Test::HasFailure() ? 1 : 0;
     } catch (const std::exception& error) {
       std::cerr << "rank " << rank << ": " << error.what() << "\n";
@@ -95,6 +120,7 @@ class Victims {
   }
 
   TemporaryFolder folder_;
+  std::atomic<int64_t>& calls_;  // that have succeeded, of all ranks
   std::vector<pid_t> children_;
 };
 
@@ -104,7 +130,8 @@ void strike(int signal, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Victims ranks;
     const int victim = static_cast<int>(random() % kSize);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 60));
+    ranks.wait_for_calls();
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
     ::kill(ranks.process(victim), signal);
     for (int rank = 0; rank < kSize; ++rank) {
       if (rank == victim) continue;
@@ -120,6 +147,19 @@ void strike(int signal, int rounds) {
 int rounds() {
   const char* const share = std::getenv("PLAIT_SHARE");
   return share == nullptr ? 10 : std::max(2, static_cast<int>(10 * std::atof(share)));
+}
+
+// One of the ranks that strike_under_mpi.sh starts.
+TEST(RandomFailures, OnOwnRank) {
+  if (!is_own_rank()) GTEST_SKIP() << "the ranks are not processes of their own";
+  run_on_own_rank(kSize, [](Group& all) {
+    // Ranks that are polled take turns on few cores.
+    const auto group = all.subgroup({0, 1, 2, 3}, {.timeout = kDeadline * 10});
+    std::ofstream(std::string(std::getenv("PLAIT_TEST_FOLDER")) + "/began_" +
+                  std::to_string(all.rank()));
+    std::atomic<int64_t> calls = 0;
+    call_until_it_fails(*group, calls);
+  });
 }
 
 TEST(RandomFailures, RanksAreKilled) { strike(SIGKILL, rounds()); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -38,20 +39,60 @@ class Flag {
   std::atomic<bool> is_set_ = false;
 };
 
+// That of all groups of these tests, which run once for each.
+inline std::string test_engine() {
+  const char* const named = std::getenv("PLAIT_TEST_ENGINE");
+  return named == nullptr ? "local" : named;
+}
+
+// Others cannot tell as much of ranks that are late or have left.
+inline bool is_local() { return test_engine() == "local"; }
+
 constexpr Duration kTestTimeout = std::chrono::seconds(60);
 
+inline void expect_success(int rank, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "rank " << rank << ": " << error.what();
+  }
+}
+
+// Each process is a rank of all tests, as run_by_mpi.sh and run_on_hosts.sh start it.
+inline bool is_own_rank() { return std::getenv("PLAIT_TEST_RANK") != nullptr; }
+
+inline void run_on_own_rank(int size, const OnRank& on_rank) {
+  static int runs = 0;
+  const int rank = std::atoi(std::getenv("PLAIT_TEST_RANK"));
+  const int all = std::atoi(std::getenv("PLAIT_TEST_RANKS"));
+  const int run = runs++;
+  if (run == 0 && size < all) run_on_own_rank(all, [](Group&) {});  // all initialise MPI
+  const std::string folder = std::getenv("PLAIT_TEST_FOLDER");
+  const std::string path = folder + "/" + std::to_string(run);
+  if (rank >= size) return;
+  expect_success(rank, [&] {
+    const auto store = std::make_shared<FileStore>(path, 0, kTestTimeout);
+    on_rank(*Group::join({.store = store,
+                          .rank = rank,
+                          .size = size,
+                          .engine = test_engine(),
+                          .timeout = kTestTimeout}));
+  });
+}
+
 inline void run_on_threads(int size, const OnRank& on_rank) {
+  if (is_own_rank()) return run_on_own_rank(size, on_rank);
   const auto store = std::make_shared<MemoryStore>();
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < size; ++rank) {
     ranks.emplace_back([&, rank] {
-      try {
-        const auto group =
-            Group::join({.store = store, .rank = rank, .size = size, .timeout = kTestTimeout});
-        on_rank(*group);
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << "rank " << rank << ": " << error.what();
-      }
+      expect_success(rank, [&] {
+        on_rank(*Group::join({.store = store,
+                              .rank = rank,
+                              .size = size,
+                              .engine = test_engine(),
+                              .timeout = kTestTimeout}));
+      });
     });
   }
   for (std::thread& rank : ranks) rank.join();
@@ -61,8 +102,11 @@ inline void run_on_threads(int size, const OnRank& on_rank) {
 inline bool succeeds(const OnRank& on_rank, const std::string& path, int rank, int size) {
   try {
     const auto store = std::make_shared<FileStore>(path, 0, kTestTimeout);
-    const auto group =
-        Group::join({.store = store, .rank = rank, .size = size, .timeout = kTestTimeout});
+    const auto group = Group::join({.store = store,
+                                    .rank = rank,
+                                    .size = size,
+                                    .engine = test_engine(),
+                                    .timeout = kTestTimeout});
     on_rank(*group);
   } catch (const std::exception& error) {
     std::cerr << "rank " << rank << ": " << error.what() << "\n";

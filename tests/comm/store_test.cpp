@@ -175,6 +175,15 @@ TEST_P(AStore, ServesManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_P(AStore, HasClonesWithOtherTimeouts) {
+  const std::shared_ptr<Store> clone = first_.clone(kShort);
+  EXPECT_EQ(clone->timeout(), kShort);
+  EXPECT_EQ(first_.timeout(), Store::kDefaultTimeout);
+  clone->set("of the clone", "1");
+  EXPECT_EQ(second_.get("of the clone"), "1");
+  expect_contains(message_of<DistError>([&] { clone->get("never"); }), {"0.05 s"});
+}
+
 TEST_P(AStore, TakesLargeValues) {
   const std::string large(size_t{10} << 20, 'x');
   first_.set("large", large);

@@ -109,6 +109,54 @@ TEST(TcpStore, OtherProtocolsAreShutOut) {
   set_log_sink(before);
 }
 
+TEST(TcpStore, AClientThatDoesNotReadIsShutOut) {
+  TcpStore server({.is_master = true});
+  server.set("long", std::string(size_t{20} << 20, 'x'));
+  const LogSink before = set_log_sink([](const LogLine&) {});
+  const Deadline deadline(std::chrono::seconds(30));
+  const Descriptor connection = connect_to({"localhost", server.port()}, deadline);
+  const std::string request = bytes_of(StoreMessage{StoreMessageKind::get, {"1000", "long"}});
+  expect_contains(message_of<DistError>([&] {
+                    send_all(connection, kStoreGreeting, deadline);
+                    for (int i = 0; i < 100'000; ++i) send_all(connection, request, deadline);
+                    std::string answer(size_t{21} << 20, 0);
+                    for (int i = 0; i < 100'000; ++i) receive_all(connection, answer, deadline);
+                  }),
+                  {"closed"});
+  set_log_sink(before);
+}
+
+TEST(TcpStore, AServerThatDoesNotAnswerIsLate) {
+  const Descriptor silent = listen_at({"localhost", 0});
+  TcpStore store({.port = port_of(silent), .timeout = kPause});
+  const auto begin = std::chrono::steady_clock::now();
+  expect_contains(message_of<DistError>([&] { store.set("k", "v"); }), {"does not answer"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// The server cannot tell if it is counted last.
+TEST(TcpStore, WorldsOfOtherSizes) {
+  std::string text;
+  for (int round = 0; round < 20 && text.empty(); ++round) {
+    const uint16_t port = free_port();
+    std::thread client([&] {
+      const TcpStore connected({.port = port});
+      std::this_thread::sleep_for(kPause);
+      try {
+        TcpStore({.port = port, .world_size = 3, .wait_for_workers = false, .timeout = kPause});
+      } catch (const DistError&) {  // the server has ended
+      }
+    });
+    try {
+      TcpStore({.port = port, .is_master = true, .world_size = 2, .timeout = Duration(500)});
+    } catch (const DistError& error) {
+      text = error.what();
+    }
+    client.join();
+  }
+  expect_contains(text, {"2 processes connected", "do not say the same world_size"});
+}
+
 TEST(TcpStore, AForkedProcessMakesItsOwn) {
   TcpStore server({.is_master = true});
   const pid_t child = ::fork();

@@ -1,5 +1,5 @@
-// Any bytes either are a message of a store, or a record of its file, and are written as they were
-// read, or give an error.
+// Any bytes either are a message of a store, a record of its file, or a notice of a rank, and are
+// written as they were read, or give an error.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -7,6 +7,7 @@
 
 #include "plait/comm/inside/stores/store_file.h"
 #include "plait/comm/inside/stores/store_messages.h"
+#include "plait/comm/inside/wires/notice.h"
 #include "plait/core/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -20,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const auto record = read_record(std::as_bytes(std::span(data, size)));
     if (record && record_of(record->changes) != text.substr(0, record->size)) std::abort();
+  } catch (const plait::Error&) {
+  }
+  try {
+    const Notice notice = read_notice(text);
+    if (!text.empty() && bytes_of(read_notice(bytes_of(notice))) != bytes_of(notice)) std::abort();
   } catch (const plait::Error&) {
   }
   return 0;

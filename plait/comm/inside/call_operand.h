@@ -7,6 +7,9 @@
 
 namespace plait::dist {
 
+// TypeError while a program is recorded: the call would be made once, and not when the program
+// runs.
+void refuse_recording(std::string_view function);
 // Its elements in row-major order. TypeError within a transform, DeviceError for one on another
 // device: both name the function.
 Array operand_of(std::string_view function, const Tensor& x);

@@ -13,6 +13,11 @@
 #include "plait/comm/inside/lane.h"
 
 namespace plait::dist {
+namespace {
+
+constexpr std::chrono::microseconds kBetweenPolls{100};
+
+}  // namespace
 
 Courier& Courier::of_process() {
   static std::atomic<Courier*> current = nullptr;
@@ -58,7 +63,11 @@ void Courier::serve() {
     bool has_ended = false;
     for (const auto& lane : lanes) has_ended |= lane->advance();
     if (has_ended) continue;
-    sleeper.sleep(lanes.empty() ? std::chrono::hours(1) : kInterruptible);
+    const bool is_any_polled =
+        std::ranges::any_of(lanes, [](const auto& lane) { return lane->engine().is_polled(); });
+    sleeper.sleep(lanes.empty()   ? std::chrono::hours(1)
+                  : is_any_polled ? kBetweenPolls
+                                  : kInterruptible);
     const auto now = std::chrono::steady_clock::now();
     if (now - checked < kInterruptible) continue;
     checked = now;

@@ -10,6 +10,12 @@
 
 namespace plait::dist {
 
+// How a thread waits before it sleeps.
+struct Patience {
+  int steps = 1;        // that it tries
+  bool yields = false;  // its core to others between them: there are not enough
+};
+
 // A call in progress.
 class Task {
  public:
@@ -24,8 +30,6 @@ class Task {
   [[noreturn]] virtual void end_late(std::chrono::milliseconds timeout) = 0;
   // Fails the group: this rank does not go on, for this reason.
   virtual void give_up(std::string_view reason) = 0;
-  // Steps that a thread may try before it sleeps.
-  virtual int patience() const = 0;
 };
 
 class Engine {
@@ -39,6 +43,12 @@ class Engine {
   virtual std::unique_ptr<Task> begin(Message message) = 0;
   // Throws the DistError of a group that has failed.
   virtual void check() = 0;
+  // How a thread waits for a task: it tries some steps, and then goes on, or sleeps until something
+  // has changed, or for this time. True when the task is over.
+  virtual Patience patience() const = 0;
+  virtual bool step_or_sleep(Task& task, std::chrono::milliseconds most) const = 0;
+  // True if no doorbell rings when its tasks can go on.
+  virtual bool is_polled() const { return false; }
 };
 
 }  // namespace plait::dist

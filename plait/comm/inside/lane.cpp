@@ -1,15 +1,28 @@
 #include "plait/comm/inside/lane.h"
 
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 
+#include "plait/comm/inside/call_log.h"
 #include "plait/comm/inside/courier.h"
-#include "plait/comm/inside/local/doorbell.h"
 #include "plait/core/inside/system/interruption.h"
 
 namespace plait::dist {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+std::string text_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an unknown error";
+  }
+}
 
 void pause_core() {
 #if defined(__x86_64__)
@@ -32,8 +45,21 @@ void Lane::run(Call call, Duration timeout) {
     }
   };
   const End end{*this};
-  const std::unique_ptr<Task> task = engine_->begin(std::move(call));
-  drive(*task, timeout);
+  run_here(std::move(call), timeout);
+}
+
+template <class Operation>
+void Lane::run_here(Operation operation, Duration timeout) {
+  CallLog& log = CallLog::of_process();
+  const uint64_t entry = log.begin(group_, operation);
+  try {
+    drive(*engine_->begin(std::move(operation)), timeout);
+  } catch (const std::exception& error) {
+    log.end(entry, true);
+    log.write(error.what());
+    throw;
+  }
+  log.end(entry, false);
 }
 
 bool Lane::begin_driving() {
@@ -49,17 +75,15 @@ bool Lane::end_driving() {
 }
 
 void Lane::drive(Task& task, Duration timeout) {
-  for (int tries = task.patience(); tries > 0; --tries) {
+  const Patience patience = engine_->patience();
+  for (int tries = patience.steps; tries > 0; --tries) {
     if (task.step()) return;
-    pause_core();
+    patience.yields ? std::this_thread::yield() : pause_core();
   }
   const Deadline deadline(timeout);
-  const std::shared_ptr<const Doorbell> bell = Doorbell::own();
   Clock::time_point checked = Clock::now();
   for (;;) {
-    const Doorbell::Sleeper sleeper(*bell);
-    if (task.step()) return;
-    sleeper.sleep(deadline.left(kInterruptible));
+    if (engine_->step_or_sleep(task, deadline.left(kInterruptible))) return;
     const bool is_late = deadline.has_passed();
     if (!is_late && Clock::now() - checked < kInterruptible) continue;
     checked = Clock::now();
@@ -78,21 +102,20 @@ void Lane::start(Call call, Duration timeout, std::shared_ptr<Work> work) {
   engine_->check();
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({std::move(call), Deadline(timeout), timeout, std::move(work)});
+    const uint64_t entry = CallLog::of_process().begin(group_, call);
+    queue_.push_back({std::move(call), Deadline(timeout), timeout, std::move(work), entry});
   }
   Courier::of_process().take(shared_from_this());
 }
 
-void Lane::run(Message message, Duration timeout) {
-  const std::unique_ptr<Task> task = engine_->begin(std::move(message));
-  drive(*task, timeout);
-}
+void Lane::run(Message message, Duration timeout) { run_here(std::move(message), timeout); }
 
 void Lane::start(Message message, Duration timeout, std::shared_ptr<Work> work) {
+  const uint64_t entry = CallLog::of_process().begin(group_, message);
   std::unique_ptr<Task> task = engine_->begin(std::move(message));
   {
     const std::lock_guard lock(mutex_);
-    messages_.push_back({{}, Deadline(timeout), timeout, std::move(work), std::move(task)});
+    messages_.push_back({{}, Deadline(timeout), timeout, std::move(work), entry, std::move(task)});
   }
   Courier::of_process().take(shared_from_this());
 }
@@ -107,6 +130,13 @@ bool Lane::go_on(Queued& queued, const Go& go, std::exception_ptr& failure) {
   }
 }
 
+void Lane::end(Queued& queued, std::exception_ptr failure) {
+  CallLog& log = CallLog::of_process();
+  log.end(queued.entry, failure != nullptr);
+  if (failure) log.write(text_of(failure));
+  queued.work->end(std::move(failure));
+}
+
 template <class Go>
 bool Lane::with_first(const Go& go) {
   Queued* first = nullptr;
@@ -118,16 +148,16 @@ bool Lane::with_first(const Go& go) {
   }
   std::exception_ptr failure;
   const bool is_over = go_on(*first, go, failure);
-  std::shared_ptr<Work> ended;
+  std::optional<Queued> ended;
   {
     const std::lock_guard lock(mutex_);
     is_driven_ = false;
     if (is_over) {
-      ended = std::move(first->work);
+      ended.emplace(std::move(*first));
       queue_.pop_front();
     }
   }
-  if (ended) ended->end(std::move(failure));
+  if (ended) end(*ended, std::move(failure));
   return is_over;
 }
 
@@ -144,9 +174,9 @@ bool Lane::with_messages(const Go& go) {
       ++at;
       continue;
     }
-    const std::shared_ptr<Work> ended = std::move(at->work);
+    Queued ended = std::move(*at);
     at = messages_.erase(at);
-    ended->end(std::move(failure));
+    end(ended, std::move(failure));
     is_any_over = true;
   }
   return is_any_over;

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "plait/comm/inside/deadline.h"
 #include "plait/comm/inside/engine.h"
@@ -15,7 +16,9 @@ namespace plait::dist {
 
 class Lane : public std::enable_shared_from_this<Lane> {
  public:
-  explicit Lane(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  // `group` names it, and the rank there.
+  Lane(std::unique_ptr<Engine> engine, std::string group)
+      : engine_(std::move(engine)), group_(std::make_shared<const std::string>(std::move(group))) {}
 
   Engine& engine() const { return *engine_; }
   // Returns when the call is over.
@@ -39,13 +42,18 @@ class Lane : public std::enable_shared_from_this<Lane> {
     Deadline deadline;
     Duration timeout;
     std::shared_ptr<Work> work;
+    uint64_t entry = 0;               // in the log
     std::unique_ptr<Task> task = {};  // once it has begun
   };
 
   // False if a call is in progress, or waits.
   bool begin_driving();
   bool end_driving();  // true if calls wait
+  // Begins the task, and goes on with it until it is over.
+  template <class Operation>
+  void run_here(Operation operation, Duration timeout);
   void drive(Task& task, Duration timeout);
+  static void end(Queued& queued, std::exception_ptr failure);
   // Calls `go`, which returns true when the work has ended. So does this, also if it has failed.
   template <class Go>
   static bool go_on(Queued& queued, const Go& go, std::exception_ptr& failure);
@@ -56,7 +64,8 @@ class Lane : public std::enable_shared_from_this<Lane> {
   template <class Go>
   bool with_messages(const Go& go);
 
-  std::unique_ptr<Engine> engine_;
+  const std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<const std::string> group_;
   std::mutex mutex_;  // guards the members below
   std::deque<Queued> queue_;
   std::list<Queued> messages_;  // only the courier removes some

@@ -1,4 +1,4 @@
-// Written by scripts/script_table.py.
+// Written by scripts/manual/script_table.py.
 #include "plait/text/inside/script_groups.h"
 
 #include <algorithm>

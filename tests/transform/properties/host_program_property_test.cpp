@@ -125,6 +125,21 @@ Outcome outcome_of(const F& f, const Tensors& arguments) {
   return outcome;
 }
 
+// True if roundings decide the results: numbers that are 0 but for them are sorted.
+bool is_decided_by_roundings(const HostProgram& plain, const Tensors& arguments,
+                             const Tensors& results) {
+  Tensors moved;
+  for (const Tensor& x : arguments) {
+    moved.push_back(is_inexact(x.dtype()) ? x * (1. + 0x1p-49 * cos(7. * x)) : x);
+  }
+  try {
+    expect_as_good_as_same("moved", outcome_of(plain, moved).results, results);
+    return false;
+  } catch (const Disagreement&) {
+    return true;
+  }
+}
+
 void check_jitted(const HostProgram& plain, const RandomProgram& program) {
   const auto jitted = jit(frozen(plain), {.max_paths = 6});
   // A body of zero steps is an error only for sizes that are numbers.
@@ -138,7 +153,11 @@ void check_jitted(const HostProgram& plain, const RandomProgram& program) {
                                      fmt::join(found.told, ", "), wanted.failed,
                                      fmt::join(wanted.told, ", ")));
     }
-    expect_as_good_as_same("jitted, and as it is", found.results, wanted.results);
+    try {
+      expect_as_good_as_same("jitted, and as it is", found.results, wanted.results);
+    } catch (const Disagreement&) {
+      if (!is_decided_by_roundings(plain, arguments, wanted.results)) throw;
+    }
   };
   for (const int64_t more : {0, 0, 1, -1, -2, 0, 2, 1}) {
     check_call(jitted, program.arguments(more));

@@ -16,11 +16,34 @@ std::string_view name_of(ReduceOp op) {
 }
 
 std::string_view name_of(CallKind kind) {
-  constexpr std::array<std::string_view, 9> kNames = {"barrier",    "broadcast",      "reduce",
-                                                      "all_reduce", "gather",         "scatter",
-                                                      "all_gather", "reduce_scatter", "all_to_all"};
+  constexpr std::array<std::string_view, 10> kNames = {
+      "barrier", "broadcast",  "reduce",         "all_reduce", "gather",
+      "scatter", "all_gather", "reduce_scatter", "all_to_all", "new_group"};
   return kNames[static_cast<size_t>(kind)];
 }
+
+namespace {
+
+// Ranks as bits, if they are few.
+int64_t rank_set(const std::vector<int>& ranks) {
+  int64_t bits = 0;
+  for (const int rank : ranks) {
+    if (rank >= 63) return -1;
+    bits |= int64_t{1} << rank;
+  }
+  return bits;
+}
+
+std::string ranks_text(int64_t bits) {
+  if (bits < 0) return "of many ranks";
+  std::vector<int> ranks;
+  for (int rank = 0; rank < 63; ++rank) {
+    if ((bits >> rank & 1) != 0) ranks.push_back(rank);
+  }
+  return fmt::format("of rank {}", fmt::join(ranks, ", "));
+}
+
+}  // namespace
 
 CallSummary summary_of(const Call& call) {
   CallSummary summary{.kind = call.kind,
@@ -30,6 +53,10 @@ CallSummary summary_of(const Call& call) {
                       .count = call.count};
   if (!call.counts.empty()) {
     summary.counts = hash_bytes(std::as_bytes(std::span(call.counts))) | 1;
+  }
+  if (!call.ranks.empty()) {
+    summary.count = rank_set(call.ranks);
+    summary.counts = hash_bytes(std::as_bytes(std::span(call.ranks))) | 1;
   }
   return summary;
 }
@@ -53,10 +80,16 @@ std::string text_of(const CallSummary& summary) {
     text += fmt::format(" {} rank {}", is_source ? "from" : "to", summary.root);
   }
   if (summary.kind == CallKind::barrier) return text;
+  if (summary.kind == CallKind::new_group) return text + " " + ranks_text(summary.count);
   if (summary.kind == CallKind::all_to_all || summary.counts != 0) {
     return text + fmt::format(" of {} with parts of several sizes", name_of(summary.dtype));
   }
   return text + fmt::format(" of {}[{}]", name_of(summary.dtype), summary.count);
+}
+
+std::string text_of(const Call& call) {
+  const std::string place = call.where.text();
+  return text_of(summary_of(call)) + (place.empty() ? "" : " at " + place);
 }
 
 }  // namespace plait::dist

@@ -24,6 +24,7 @@ enum class CallKind : uint8_t {
   all_gather,
   reduce_scatter,
   all_to_all,
+  new_group,  // a barrier at which ranks agree on the ranks of a new group
 };
 
 std::string_view name_of(CallKind kind);
@@ -39,6 +40,7 @@ struct Call {
   // Elements of each part where they differ: those of the result of all_gather and gather, those of
   // the operand of scatter and reduce_scatter, the same on all ranks.
   std::vector<int64_t> counts = {};
+  std::vector<int> ranks = {};  // those of a new group
   // For all_to_all: elements for each rank, and from each.
   std::vector<int64_t> send_counts = {}, receive_counts = {};
   const std::byte* in = nullptr;
@@ -67,5 +69,6 @@ CallSummary summary_of(const Call& call);
 uint64_t fingerprint_of(const CallSummary& summary);
 // "all_reduce(sum) of f32[4]", "broadcast from rank 1 of f32[4]"
 std::string text_of(const CallSummary& summary);
+std::string text_of(const Call& call);  // "all_reduce(sum) of f32[4] at train.py:12"
 
 }  // namespace plait::dist

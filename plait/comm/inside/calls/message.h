@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "plait/core/location.h"
 #include "plait/core/numbers/dtype.h"
@@ -25,5 +26,8 @@ struct Message {
   std::shared_ptr<std::atomic<int>> source = {};  // set to the rank that has sent it
   Location where = {};
 };
+
+std::string type_text(DType dtype, int64_t count);  // "f32[4]"
+std::string text_of(const Message& message);        // "send of f32[4] to rank 1 at train.py:12"
 
 }  // namespace plait::dist

@@ -45,8 +45,9 @@ void Doorbell::wake() const {
             0);
 }
 
-void Doorbell::Sleeper::sleep(std::chrono::milliseconds most) const {
-  const timespec time{.tv_sec = most.count() / 1000, .tv_nsec = most.count() % 1000 * 1'000'000};
+void Doorbell::Sleeper::sleep(std::chrono::microseconds most) const {
+  const timespec time{.tv_sec = most.count() / 1'000'000,
+                      .tv_nsec = most.count() % 1'000'000 * 1'000};
   ::syscall(SYS_futex, &words_.rings, FUTEX_WAIT, seen_, &time, nullptr, 0);
 }
 

@@ -51,7 +51,7 @@ class Doorbell {
     Sleeper& operator=(const Sleeper&) = delete;
 
     // Returns when the bell has rung since the sleeper was made, or after the time, or early.
-    void sleep(std::chrono::milliseconds most) const;
+    void sleep(std::chrono::microseconds most) const;
 
    private:
     Words& words_;

@@ -28,6 +28,8 @@ class LocalEngine : public Engine {
   std::unique_ptr<Task> begin(Call call) override;
   std::unique_ptr<Task> begin(Message message) override;
   void check() override;
+  Patience patience() const override { return patience_; }
+  bool step_or_sleep(Task& task, std::chrono::milliseconds most) const override;
 
  private:
   friend class LocalTask;
@@ -55,7 +57,7 @@ class LocalEngine : public Engine {
   Arena arena_;
   std::shared_ptr<const Doorbell> bell_;
   std::vector<Peer> peers_;  // by rank
-  int patience_;
+  Patience patience_;
   MessageRings messages_;
   std::vector<std::pair<Location, std::string>> places_;  // texts of recent locations
   // The same on all ranks between two calls.

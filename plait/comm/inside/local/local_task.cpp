@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/comm/inside/comm_settings.h"
 #include "plait/core/error.h"
 
 namespace plait::dist {
@@ -18,6 +19,9 @@ LocalTask::LocalTask(LocalEngine& engine, Call call)
       slots_(static_cast<size_t>(engine.size_)) {
   engine_.record(call_.where, summary_);
   history_ = engine_.history_;
+  for (int step = 0; step < rounds_->step_count(); ++step) {
+    waits_for_all_ |= rounds_->waits_for(step) == kEveryRank;
+  }
 }
 
 LocalTask::~LocalTask() {
@@ -27,6 +31,11 @@ LocalTask::~LocalTask() {
 bool LocalTask::step() {
   for (;;) {
     if (stage_ == Stage::over) return true;
+    if (stage_ == Stage::agreement) {
+      if (!have_all_agreed()) return false;
+      stage_ = Stage::over;
+      return true;
+    }
     if (stage_ == Stage::free_slot) {
       if (!is_slot_free()) return false;
       write();
@@ -104,7 +113,7 @@ void LocalTask::read() {
   try {
     rounds_->read(round_, step_, slots_);
   } catch (const DistError& error) {
-    engine_.fail(fmt::format("{}: {}", text(), error.message()));
+    engine_.fail(fmt::format("{}: {}", text_of(call_), error.message()));
   }
 }
 
@@ -112,17 +121,26 @@ void LocalTask::end_round() {
   step_ = 0;
   engine_.arena_.rank(engine_.rank_).rounds.store(++engine_.rounds_);
   engine_.ring();
-  stage_ = ++round_ < rounds_->round_count() ? Stage::free_slot : Stage::over;
+  if (++round_ < rounds_->round_count()) {
+    stage_ = Stage::free_slot;
+  } else {
+    stage_ = waits_for_all_ || !kAgreement.get() ? Stage::over : Stage::agreement;
+  }
+}
+
+bool LocalTask::have_all_agreed() {
+  for (; next_ < engine_.size_; ++next_) {
+    blocker_ = next_;
+    if (next_ == engine_.rank_) continue;
+    if (engine_.arena_.rank(next_).calls.load() <= number_) return false;
+    compare_with(next_);
+  }
+  return true;
 }
 
 std::byte* LocalTask::slot_of(int rank) const {
   if (!is_short_) return engine_.arena_.slot(rank, engine_.rounds_);
   return engine_.arena_.rank(rank).lines[engine_.rounds_ % kSlots].payload.data();
-}
-
-std::string LocalTask::text() const {
-  const std::string place = call_.where.text();
-  return text_of(summary_) + (place.empty() ? "" : " at " + place);
 }
 
 void LocalTask::check() {
@@ -135,13 +153,13 @@ void LocalTask::check() {
   // It has ended, and this rank still waits for it, if it has not come to wait for another one.
   if (!engine_.has_ended(blocker_)) return;
   const bool has_left = engine_.arena_.rank(blocker_).state.load() == RankState::left;
-  engine_.fail(fmt::format("{}: rank {} has {}; {}", text(), blocker_,
+  engine_.fail(fmt::format("{}: rank {} has {}; {}", text_of(call_), blocker_,
                            has_left ? "left the group" : "ended", engine_.last_call_of(blocker_)));
 }
 
 void LocalTask::compare_with(int rank) {
   const RankBlock& block = engine_.arena_.rank(rank);
-  if (block.calls.load() <= number_) return;
+  if (!kAgreement.get() || block.calls.load() <= number_) return;
   if (block.histories[number_ % kRecords].load() == history_) return;
   const uint64_t call = engine_.first_difference(rank, number_);
   engine_.fail(fmt::format("ranks disagree: {}, {}", engine_.described(engine_.rank_, call),
@@ -156,7 +174,7 @@ void LocalTask::end_late(std::chrono::milliseconds timeout) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", rank);
     if (!has_come) late += fmt::format(" ({})", engine_.last_call_of(rank));
   }
-  engine_.fail(fmt::format("{} did not end within {} s: it was called by rank {}{}", text(),
+  engine_.fail(fmt::format("{} did not end within {} s: it was called by rank {}{}", text_of(call_),
                            static_cast<double>(timeout.count()) / 1000, came,
                            late.empty() ? fmt::format(", but rank {} does not go on", blocker_)
                                         : "; not by rank " + late));
@@ -164,7 +182,7 @@ void LocalTask::end_late(std::chrono::milliseconds timeout) {
 
 void LocalTask::give_up(std::string_view reason) {
   fail_with(engine_.arena_.head().failure,
-            fmt::format("rank {} {} in {}", engine_.rank_, reason, text()));
+            fmt::format("rank {} {} in {}", engine_.rank_, reason, text_of(call_)));
   engine_.ring();
 }
 

@@ -19,10 +19,9 @@ class LocalTask : public Task {
   void check() override;
   [[noreturn]] void end_late(std::chrono::milliseconds timeout) override;
   void give_up(std::string_view reason) override;
-  int patience() const override { return engine_.patience_; }
 
  private:
-  enum class Stage : uint8_t { free_slot, arrivals, over };
+  enum class Stage : uint8_t { free_slot, arrivals, agreement, over };
 
   // True if all ranks have done with the last round that used the slot.
   bool is_slot_free();
@@ -32,9 +31,10 @@ class LocalTask : public Task {
   bool has_arrived(int rank);
   void read();
   void end_round();
+  // True if all ranks have begun the call: for one that waits for nothing of some of them.
+  bool have_all_agreed();
 
   std::byte* slot_of(int rank) const;
-  std::string text() const;  // "all_reduce(sum) of f32[4] at train.py:12"
   // Fails the group if a rank has called something else, now or before.
   void compare_with(int rank);
 
@@ -45,6 +45,7 @@ class LocalTask : public Task {
   uint64_t number_;  // calls before it
   std::unique_ptr<Rounds> rounds_;
   bool is_short_;
+  bool waits_for_all_ = false;
   Stage stage_ = Stage::free_slot;
   int64_t round_ = 0;
   int step_ = 0;

@@ -38,10 +38,6 @@ void read_from(const Ring& ring, uint64_t position, void* to, uint64_t count) {
   });
 }
 
-std::string type_text(DType dtype, int64_t count) {
-  return fmt::format("{}[{}]", name_of(dtype), count);
-}
-
 }  // namespace
 
 uint64_t MessageRings::Arriving::size() const {

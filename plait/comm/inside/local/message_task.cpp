@@ -33,9 +33,10 @@ void MessageTask::check() {
   engine_.check();
   if (!is_deserted() || step()) return;
   const int peer = transfer_->message.peer;
-  engine_.fail(peer == kAnyRank ? text() + ": all other ranks have ended"
-                                : fmt::format("{}: rank {} has ended or left the group; {}", text(),
-                                              peer, engine_.last_call_of(peer)));
+  engine_.fail(peer == kAnyRank
+                   ? text_of(transfer_->message) + ": all other ranks have ended"
+                   : fmt::format("{}: rank {} has ended or left the group; {}",
+                                 text_of(transfer_->message), peer, engine_.last_call_of(peer)));
 }
 
 bool MessageTask::is_deserted() const {
@@ -48,24 +49,14 @@ bool MessageTask::is_deserted() const {
 }
 
 void MessageTask::end_late(std::chrono::milliseconds timeout) {
-  engine_.fail(fmt::format("{} did not end within {} s", text(),
+  engine_.fail(fmt::format("{} did not end within {} s", text_of(transfer_->message),
                            static_cast<double>(timeout.count()) / 1000));
 }
 
 void MessageTask::give_up(std::string_view reason) {
   fail_with(engine_.arena_.head().failure,
-            fmt::format("rank {} {} in {}", engine_.rank_, reason, text()));
+            fmt::format("rank {} {} in {}", engine_.rank_, reason, text_of(transfer_->message)));
   engine_.ring();
-}
-
-std::string MessageTask::text() const {
-  const Message& message = transfer_->message;
-  const std::string place = message.where.text();
-  return fmt::format("{} of {}[{}] {} {}{}{}", message.is_sent ? "send" : "recv",
-                     name_of(message.dtype), message.count, message.is_sent ? "to" : "from",
-                     message.peer == kAnyRank ? "any rank" : fmt::format("rank {}", message.peer),
-                     message.tag == 0 ? "" : fmt::format(" with tag {}", message.tag),
-                     place.empty() ? "" : " at " + place);
 }
 
 }  // namespace plait::dist

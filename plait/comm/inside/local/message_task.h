@@ -17,10 +17,8 @@ class MessageTask : public Task {
   void check() override;
   [[noreturn]] void end_late(std::chrono::milliseconds timeout) override;
   void give_up(std::string_view reason) override;
-  int patience() const override { return engine_.patience_; }
 
  private:
-  std::string text() const;  // "send of f32[4] to rank 1 at train.py:12"
   // True if no rank is left that could go on with it.
   bool is_deserted() const;
 

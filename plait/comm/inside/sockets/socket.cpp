@@ -1,5 +1,6 @@
 #include "plait/comm/inside/sockets/socket.h"
 
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <system_error>
@@ -178,6 +179,24 @@ Descriptor connect_to(const HostPort& place, const Deadline& deadline) {
     pause_for(pause, deadline);
     pause = std::min(pause * 2, std::chrono::milliseconds(500));
   }
+}
+
+std::string own_address_towards(const HostPort& place) {
+  const Resolved found = resolve(place.host.c_str(), place.port, 0);
+  for (const addrinfo* each = found.addresses.get(); each != nullptr; each = each->ai_next) {
+    const Descriptor made(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    std::array<char, NI_MAXHOST> text{};
+    // Nothing is sent.
+    if (::connect(made.number(), each->ai_addr, each->ai_addrlen) == 0 &&
+        ::getsockname(made.number(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+        ::getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0) {
+      return text.data();
+    }
+  }
+  return {};
 }
 
 void send_all(const Descriptor& connection, std::string_view bytes, const Deadline& deadline) {

@@ -45,6 +45,9 @@ Descriptor accept_from(const Descriptor& listening);
 // Tries again until the deadline while the host has no such name, or does not listen.
 Descriptor connect_to(const HostPort& place, const Deadline& deadline);
 
+// The address of this host from which packets go to a place; empty if none do.
+std::string own_address_towards(const HostPort& place);
+
 // Whole sequences of bytes, through connections that do not block.
 void send_all(const Descriptor& connection, std::string_view bytes, const Deadline& deadline);
 void receive_all(const Descriptor& connection, std::span<char> bytes, const Deadline& deadline);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plait/comm/inside/deadline.h"
 #include "plait/comm/inside/stores/store_messages.h"
 #include "plait/comm/inside/stores/store_table.h"
 #include "plait/core/error.h"
@@ -74,9 +75,17 @@ StoreFile::StoreFile(std::string path)
   if (file_.number() < 0) fail("open");
 }
 
-void StoreFile::lock() {
-  while (::flock(file_.number(), LOCK_EX) != 0) {
-    if (errno != EINTR) fail("lock");
+void StoreFile::lock(std::chrono::milliseconds timeout) {
+  const Deadline deadline(timeout);
+  for (int tries = 0; ::flock(file_.number(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) fail("lock");
+    if (deadline.has_passed()) {
+      throw DistError("FileStore: another process holds the lock of {} for {} s", path_,
+                      static_cast<double>(timeout.count()) / 1000)
+          .hint("see whether one has stopped");
+    }
+    ::usleep(tries < 10 ? 20 : 1000);
   }
 }
 

@@ -1,6 +1,7 @@
 // The file of a FileStore: records of changes, one after another, each with a checksum.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,7 +23,7 @@ class StoreFile {
  public:
   explicit StoreFile(std::string path);
 
-  void lock();  // waits
+  void lock(std::chrono::milliseconds timeout);  // DistError if it is not free within it
   void unlock();
   // True if there are records that were not read.
   bool has_grown() const;

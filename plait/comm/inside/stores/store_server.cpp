@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -20,6 +21,8 @@ using Kind = StoreMessageKind;
 
 constexpr size_t kMostEvents = 64;
 constexpr size_t kReadAtATime = size_t{64} << 10;
+constexpr int kPauseMilliseconds = 20;
+constexpr int kMostWarnings = 20;
 
 void watch(const Descriptor& polling, const Descriptor& watched, uint32_t events, int operation) {
   epoll_event event{};
@@ -33,6 +36,14 @@ std::string flag(bool is_true) { return is_true ? "1" : "0"; }
 // The fields that `count` says, at least.
 void need_fields(const StoreMessage& request, size_t count) {
   if (request.fields.size() < count) throw ParseError("a request without all its fields");
+}
+
+// Others may read a log.
+std::string printable(std::string text) {
+  for (char& each : text) {
+    if (static_cast<unsigned char>(each) < ' ' || each == 0x7f) each = '?';
+  }
+  return text;
 }
 
 std::vector<std::string> keys_of(const StoreMessage& waiting) {
@@ -84,7 +95,11 @@ void StoreServer::serve() {
 void StoreServer::accept_all() {
   for (;;) {
     Descriptor made = accept_from(listening_);
-    if (made.number() < 0) return;
+    if (made.number() < 0) {
+      // It stays ready while there are no more descriptors.
+      if (errno == EMFILE || errno == ENFILE) ::poll(nullptr, 0, kPauseMilliseconds);
+      return;
+    }
     watch(polling_, made, EPOLLIN, EPOLL_CTL_ADD);
     const int number = made.number();
     connections_.insert_or_assign(number, Connection{.socket = std::move(made)});
@@ -109,8 +124,11 @@ bool StoreServer::receive(Connection& connection) {
     take_requests(connection);
     return true;
   } catch (const Error& error) {
-    log(LogArea::dist, LogLevel::warning, "TcpStore: closed a connection that sent {}",
-        error.message());
+    if (warnings_++ < kMostWarnings) {
+      log(LogArea::dist, LogLevel::warning, "TcpStore: closed a connection that sent {}{}",
+          printable(error.message()),
+          warnings_ == kMostWarnings ? "; of others nothing is said" : "");
+    }
     return false;
   }
 }
@@ -132,6 +150,8 @@ void StoreServer::take_requests(Connection& connection) {
     const uint64_t size = size_of_message(in);
     if (in.size() - kStoreMessageHead < size) break;
     in.remove_prefix(kStoreMessageHead);
+    // Else one that does not read would fill the memory.
+    if (!connection.out.empty()) throw ParseError("a request before it has read the last answer");
     answer(connection, read_message(in.substr(0, size)));
     in.remove_prefix(size);
   }

@@ -64,6 +64,7 @@ class StoreServer {
   std::map<int, Connection> connections_;  // by descriptor
   // Descriptors of connections that wait for a key; some may have ended their wait since.
   std::unordered_map<std::string, std::set<int>> waiters_;
+  int warnings_ = 0;
   std::set<int> touched_;  // they wait for keys that were set just now
   std::thread thread_;     // the last member: it uses the others
 };

@@ -8,7 +8,7 @@ import argparse
 import pathlib
 import sys
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent / "plait" / "text" / "inside" / "script_groups.cpp"
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent / "plait" / "text" / "inside" / "script_groups.cpp"
 LAST, VERSION = 0x10FFFF, (9, 0)
 AS_IN_UNICODE_9 = {0x589: "Common", 0x61C: "Common", 0x953: "Devanagari", 0x954: "Devanagari"}
 # The rules of the reference: Japanese is one script, with its prolonged sound mark, and a space belongs to any.
@@ -16,7 +16,7 @@ JOINED = {"Hiragana": "Han", "Katakana": "Han"}
 CHANGED = {0x20: None, 0x30FC: "Han"}
 PER_LINE = 8
 
-HEAD = """// Written by scripts/script_table.py.
+HEAD = """// Written by scripts/manual/script_table.py.
 #include "plait/text/inside/script_groups.h"
 
 #include <algorithm>
