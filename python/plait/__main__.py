@@ -1,4 +1,5 @@
-"""python -m plait: prints where the parts of this installation are; python -m plait run: starts a program as several ranks."""
+"""python -m plait: prints where the parts of this installation are; python -m plait run: starts a program as several ranks;
+python -m plait bench comm: times calls among them."""
 
 import argparse
 import pathlib
@@ -12,8 +13,13 @@ def main():
         from plait.inside.distributed import launch
 
         sys.exit(launch.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["bench"]:
+        from plait.inside.distributed import bench
+
+        sys.exit(bench.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="python -m plait", description="Prints where the parts of this installation of Plait are.",
-                                     epilog="python -m plait run --help: starts a program as several ranks.")
+                                     epilog="python -m plait run --help: starts a program as several ranks. python -m plait bench comm --help: times "
+                                     "calls among ranks.")
     what = parser.add_mutually_exclusive_group(required=True)
     for name, path, text in (("--cmake-dir", FOLDER / "lib" / "cmake" / "Plait", "the folder for find_package(Plait): pass it as Plait_DIR"),
                              ("--include-dir", FOLDER / "include", "the folder of the headers"),

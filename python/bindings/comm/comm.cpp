@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -44,10 +45,17 @@ void bind_groups(nb::module_& m) {
       .def("engine", [](const Group& group) { return std::string(group.engine()); })
       .def("timeout", [](const Group& group) { return seconds_of(group.timeout()); })
       .def("store", &Group::store)
-      .def("subgroup", [](Group& group, const std::vector<int>& ranks, double seconds) {
-        return computed([&] { return group.subgroup(ranks, given_duration(seconds)); });
+      .def("subgroup", [](Group& group, const std::vector<int>& ranks, double seconds,
+                          std::string engine, bool by_members) {
+        return computed([&] {
+          return group.subgroup(ranks, {.engine = std::move(engine),
+                                        .timeout = given_duration(seconds),
+                                        .by_members = by_members});
+        });
       });
   m.def("join", join);
+  m.def("engines", engine_names);
+  m.def("recent_calls", recent_calls);
   nb::class_<Work>(m, "Work")
       .def("wait",
            [](Work& work, double seconds) {
@@ -62,7 +70,11 @@ void bind_groups(nb::module_& m) {
 
 // ---- Calls: a tensor, or with is_async a Work.
 
-ReduceOp op_of(const std::string& name) {
+// The name of a reduction, and what the operand is multiplied by before.
+using Reduction = std::pair<std::string, double>;
+
+ReduceOp op_of(const Reduction& reduction) {
+  const std::string& name = reduction.first;
   for (int i = 0; i < kReduceOpCount; ++i) {
     if (name_of(static_cast<ReduceOp>(i)) == name) return static_cast<ReduceOp>(i);
   }
@@ -77,7 +89,9 @@ nb::object called(bool is_async, const Run& run, const Start& start) {
   return nb::cast(computed(run));
 }
 
-CallOptions options_of(double seconds) { return {.timeout = given_duration(seconds)}; }
+CallOptions options_of(double seconds, const Reduction& reduction = {{}, 1}) {
+  return {.timeout = given_duration(seconds), .scale = reduction.second};
+}
 
 void bind_calls(nb::module_& m) {
   m.def("barrier", [](Group& group, double seconds, bool is_async) -> nb::object {
@@ -145,29 +159,29 @@ void bind_exchanges(nb::module_& m) {
 
 void bind_reductions(nb::module_& m) {
   m.def("all_reduce",
-        [](const Tensor& x, const std::string& op, Group& group, double seconds, bool is_async) {
-          const CallOptions options = options_of(seconds);
+        [](const Tensor& x, const Reduction& op, Group& group, double seconds, bool is_async) {
+          const CallOptions options = options_of(seconds, op);
           return called(
               is_async, [&] { return all_reduce(x, op_of(op), group, options); },
               [&] { return async::all_reduce(x, op_of(op), group, options); });
         });
-  m.def("reduce", [](const Tensor& x, int root, const std::string& op, Group& group, double seconds,
+  m.def("reduce", [](const Tensor& x, int root, const Reduction& op, Group& group, double seconds,
                      bool is_async) {
-    const CallOptions options = options_of(seconds);
+    const CallOptions options = options_of(seconds, op);
     return called(
         is_async, [&] { return reduce(x, root, op_of(op), group, options); },
         [&] { return async::reduce(x, root, op_of(op), group, options); });
   });
   m.def("reduce_scatter",
-        [](const Tensor& x, const std::string& op, Group& group, double seconds, bool is_async) {
-          const CallOptions options = options_of(seconds);
+        [](const Tensor& x, const Reduction& op, Group& group, double seconds, bool is_async) {
+          const CallOptions options = options_of(seconds, op);
           return called(
               is_async, [&] { return reduce_scatter(x, op_of(op), group, options); },
               [&] { return async::reduce_scatter(x, op_of(op), group, options); });
         });
-  m.def("reduce_scatter_parts", [](const Tensor& x, const Counts& counts, const std::string& op,
+  m.def("reduce_scatter_parts", [](const Tensor& x, const Counts& counts, const Reduction& op,
                                    Group& group, double seconds, bool is_async) {
-    const CallOptions options = options_of(seconds);
+    const CallOptions options = options_of(seconds, op);
     return called(
         is_async, [&] { return reduce_scatter_parts(x, counts, op_of(op), group, options); },
         [&] { return async::reduce_scatter_parts(x, counts, op_of(op), group, options); });

@@ -6,6 +6,7 @@ import random
 import signal
 import time
 import unittest
+import warnings
 
 import numpy as np
 import plait as pl
@@ -14,6 +15,7 @@ from plait.inside.distributed.encoding import decode, encode
 from plait.inside.distributed.process_groups import _get_default_store
 
 import ranks
+from ranks import expect_error
 
 
 def values(rank, *shape, dtype=np.float32):
@@ -26,16 +28,6 @@ def tensor(rank, *shape, dtype=np.float32):
 
 def expect(x, expected):
     np.testing.assert_array_equal(x.numpy(), expected)
-
-
-def expect_error(kind, expected, function, *arguments, **options):
-    try:
-        function(*arguments, **options)
-    except kind as error:
-        missing = [text for text in expected if text not in str(error)]
-        assert not missing, f"{missing} not in {error}"
-        return
-    raise AssertionError("no error")
 
 
 def calls():
@@ -141,7 +133,8 @@ def groups():
     odd = dist.new_group(range(1, size, 2))
     if rank % 2 == 0:
         assert odd is dist.GroupMember.NON_GROUP_MEMBER and dist.get_rank(odd) == -1
-        expect_error(pl.errors.ValueError, ["not in the group"], dist.all_reduce, pl.ones(2), group=odd)
+        expect_error(pl.errors.ValueError, ["not in the group"], dist.get_backend, odd)
+        nothing_without_a_member(odd)
     else:
         x = tensor(rank, 2)
         dist.broadcast(x, 3, group=odd)
@@ -158,6 +151,45 @@ def groups():
     dist.all_reduce(x, group=half)
     expect(x, values(rank, 2) + values(3 - rank, 2))
     assert dist.group.WORLD.size() == size
+    some = dist.split_group(split_ranks=[[2, 1]])  # in this order
+    assert some is dist.GroupMember.NON_GROUP_MEMBER if rank in (0, 3) else dist.get_process_group_ranks(some) == [2, 1]
+    orders_of_ranks(rank, size)
+
+
+def nothing_without_a_member(group):
+    """As in PyTorch: a warning for each kind of call, once."""
+    x = pl.ones(2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            assert dist.all_reduce(x, group=group) is None and dist.isend(x, 1, group=group) is None and dist.barrier(group) is None
+            assert dist.broadcast(x, 1, group=group, async_op=True) is None and dist.all_gather_object([], 1, group=group) is None
+            assert dist.recv(x, 1, group=group) == -1 and dist.recv_object_list([], group=group) == -1
+            assert dist.batch_isend_irecv([dist.P2POp(dist.isend, x, 1, group)]) == []
+    said = [str(each.message).partition(":")[0] for each in caught]
+    assert sorted(said) == sorted(["all_reduce", "isend", "barrier", "broadcast", "all_gather_object", "recv", "recv_object_list", "P2POp",
+                                   "batch_isend_irecv"]), said
+    assert all(each.filename == __file__ for each in caught)
+    expect(x, np.ones(2))
+    dist.destroy_process_group(group)
+
+
+def orders_of_ranks(rank, size):
+    ascending, given = dist.new_group([3, 0, 1]), dist.new_group([3, 0, 1], sort_ranks=False, group_desc="a ring")
+    if rank != 2:
+        assert dist.get_process_group_ranks(ascending) == [0, 1, 3] and dist.get_rank(ascending) == [0, 1, None, 2][rank]
+        assert dist.get_process_group_ranks(given) == [3, 0, 1] and given.group_desc == "a ring"
+        x = tensor(rank, 2)
+        dist.broadcast(x, group_src=0, group=given)
+        expect(x, values(3, 2))
+    # Ranks of a group divide it, while those that are not in it do something else.
+    first = dist.new_group(range(2))
+    if rank < 2:
+        alone, both = dist.new_subgroups(1, group=first)
+        assert dist.get_process_group_ranks(alone) == [rank] and len(both) == 2
+    every = dist.new_group()
+    assert dist.get_process_group_ranks(every) == list(range(size))
+    dist.barrier(every)
 
 
 def objects():
@@ -195,11 +227,30 @@ def objects():
     expect_error(pl.errors.TypeError, ["cannot be sent"], dist.all_gather_object, everyone, print)
 
 
+def destroyed():
+    """destroy_process_group leaves all groups; what is held of them says so."""
+    dist.init_process_group()
+    world, part = dist.group.WORLD, dist.new_group()
+    lone = dist.new_group()
+    dist.destroy_process_group(lone)
+    for use in (lambda: dist.barrier(lone), lambda: dist.get_rank(lone), lone.rank, lone.size, lone.name, lambda: lone.group_name,
+                lambda: dist.destroy_process_group(lone), lambda: dist.batch_isend_irecv([dist.P2POp(dist.isend, pl.ones(1), 0, lone)])):
+        expect_error(pl.errors.ValueError, ["the group was destroyed"], use)
+    dist.barrier(part)
+    dist.barrier()
+    dist.destroy_process_group()
+    assert repr(lone) == repr(part) == repr(world) == "ProcessGroup(destroyed)" and dist.group.WORLD is None
+    for each in (world, part):
+        expect_error(pl.errors.ValueError, ["all_reduce: the group was destroyed"], dist.all_reduce, pl.ones(1), group=each)
+    expect_error(pl.errors.ValueError, ["destroy_process_group: there is no group"], dist.destroy_process_group)
+    expect_error(pl.errors.TypeError, ["destroy_process_group: group is 5, expected a ProcessGroup"], dist.destroy_process_group, 5)
+
+
 def mismatch():
     dist.init_process_group(timeout=datetime.timedelta(seconds=20))
     rank = dist.get_rank()
     begin = time.monotonic()
-    parts = ["ranks disagree", "all_reduce(sum) of f32[3]", "all_reduce(sum) of f32[4]", "distributed_test.py:"]
+    parts = ["ranks disagree", "all_reduce(sum) of f32[3]", "all_reduce(sum) of f32[4]", "ranks.py:"]
     expect_error(pl.errors.DistError, parts, dist.all_reduce, pl.ones(3 + rank % 2))
     assert time.monotonic() - begin < 5
     expect_error(pl.errors.DistError, ["ranks disagree"], dist.barrier)
@@ -310,6 +361,9 @@ class Distributed(unittest.TestCase):
     def test_objects(self):
         self.run_ranks(objects, 3)
 
+    def test_destroyed(self):
+        self.run_ranks(destroyed, 2)
+
     def test_train(self):
         self.run_ranks(train, 2)
 
@@ -332,14 +386,14 @@ class Distributed(unittest.TestCase):
 class Alone(unittest.TestCase):
     def setUp(self):
         dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
-        self.addCleanup(dist.destroy_process_group)
+        self.addCleanup(lambda: dist.is_initialized() and dist.destroy_process_group())
 
     def test_refusals(self):
         x = pl.ones(2)
         expect_error(pl.errors.ValueError, ["called before"], dist.init_process_group)
         expect_error(pl.errors.TypeError, ["all_reduce", "expected a Tensor"], dist.all_reduce, [1.0])
         expect_error(pl.errors.TypeError, ["no bor of f32"], dist.all_reduce, x, dist.ReduceOp.BOR)
-        expect_error(pl.errors.ValueError, ['"median" is not a reduction'], dist.all_reduce, x, "median")
+        expect_error(pl.errors.ValueError, ["op is 'median', which is not a reduction", "SUM"], dist.all_reduce, x, "median")
         expect_error(pl.errors.ValueError, ["rank 3 is not in the group"], dist.broadcast, x, 3)
         expect_error(pl.errors.ValueError, ["2 tensors, expected 1"], dist.all_gather, [x, x], x)
         expect_error(pl.errors.ShapeError, ["all_gather_into_tensor"], dist.all_gather_into_tensor, pl.ones(3), x)
@@ -374,6 +428,7 @@ class Alone(unittest.TestCase):
         data = encode("send", value)
         again = decode(data)
         self.assertEqual(encode("send", again), data)
+        self.assertIs(type(again["f"]), np.float32)
         chance = random.Random(int(os.environ.get("PLAIT_SEED", 5)))
         for _ in range(2000):
             damaged = bytearray(data)

@@ -15,6 +15,16 @@ def free_port():
         return listening.getsockname()[1]
 
 
+def expect_error(kind, expected, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except kind as error:
+        missing = [text for text in expected if text not in str(error)]
+        assert not missing, f"{missing} not in {error}"
+        return
+    raise AssertionError("no error")
+
+
 def run(test, file, function, size, *, codes=None, environment=None, seconds=120):
     """Runs file as `python file --rank function` in `size` processes, with the variables that launchers set. The test fails if one does not
     return 0, or what codes says for its rank. Returns what each has printed."""

@@ -69,7 +69,7 @@ class Interrupted(unittest.TestCase):
         timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGUSR1))
         try:
             timer.start()
-            plait.jit(counted(1_000_000))(plait.ones(4))
+            plait.jit(counted(20_000_000))(plait.ones(4))  # 0.8 s
             end = time.monotonic()
         finally:
             timer.join()

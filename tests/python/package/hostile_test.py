@@ -33,6 +33,7 @@ NOT_CALLED = {"__array__", "__array_function__", "__array_ufunc__", "__class__",
 LEFT_OUT = {"plait.set_num_threads", "plait.print"}
 # Called by Python's own protocols.
 ALLOWED = dict.fromkeys(("plait.from_dlpack", *(f"{METHODS}.__{name}__" for name in ("delattr", "getattr", "getattribute"))), (AttributeError,))
+ALLOWED[f"{METHODS}.__dlpack__"] = (BufferError,)  # the protocol demands it
 MEMORY, SECONDS = 8 << 30, 120
 
 

@@ -1,40 +1,55 @@
 """Groups of ranks: the group of all processes, and groups of some of them."""
 
 import datetime
-import os
-import urllib.parse
+import weakref
 
 from plait import _core, errors
-from plait.inside.distributed.stores import FileStore, PrefixStore, Store, TCPStore, seconds_of
+from plait.inside.distributed.arguments import MOST_INT, expect_different, expect_none, flag_of, integer_of, integers_of, seconds_of, text_of
+from plait.inside.distributed.backends import engine_of
+from plait.inside.distributed.rendezvous import expect_place, store_of
+from plait.inside.distributed.stores import PrefixStore, Store
 from plait.inside.help.names import in_words
+from plait.inside.help.warning import warn
 
 _comm = _core._comm
 
+NO_OPTIONS = "leave it out: engines have no options, and tensors of any device are taken as they are"
 default_pg_timeout = datetime.timedelta(minutes=30)
 
 
 class ProcessGroup:
     """Ranks that act together. Calls of a group are made by all its ranks, in the same order."""
 
-    def __init__(self, inner, ranks):
-        self._inner = inner
+    def __init__(self, inner, ranks, group_desc=None):
+        if not isinstance(inner, _comm.Group):
+            raise errors.TypeError(f"ProcessGroup: inner is {in_words(inner)}; init_process_group and new_group make groups")
+        self._inner = inner  # None when the group was destroyed
         self._ranks = list(ranks)  # in the group of all
+        self.group_desc = group_desc
+        _world.groups.add(self)
+
+    def _used_by(self, call):
+        if self._inner is None:
+            raise errors.ValueError(f"{call}: the group was destroyed")
+        return self._inner
 
     def rank(self):
         """The rank of this process in the group."""
-        return self._inner.rank()
+        return self._used_by("ProcessGroup.rank").rank()
 
     def size(self):
         """The number of ranks."""
-        return self._inner.size()
+        return self._used_by("ProcessGroup.size").size()
 
     def name(self):
         """Its name, which is the same on all ranks."""
-        return self._inner.name()
+        return self._used_by("ProcessGroup.name").name()
 
     group_name = property(name)
 
     def __repr__(self):
+        if self._inner is None:
+            return "ProcessGroup(destroyed)"
         return f"ProcessGroup(rank {self.rank()} of {self.size()}, {self._inner.engine()!r})"
 
 
@@ -65,7 +80,8 @@ class group(metaclass=_WorldOfClass):
 class _World:
     group = None
     store = None
-    count = 0  # groups of all processes so far
+    count = 0  # groups of all processes in given stores so far
+    groups = weakref.WeakSet()  # all that were made and not destroyed
 
 
 _world = _World()
@@ -81,54 +97,24 @@ def is_initialized():
     return _world.group is not None
 
 
-# Variables of mpirun (Open MPI, MPICH) and srun, which start ranks without a launcher of Python.
-_OTHER_LAUNCHERS = {"RANK": ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"), "WORLD_SIZE": ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")}
+def _store_given(store, init_method, rank, world_size):
+    """A store, and the name of a group in it that no other one had."""
+    if init_method is not None:
+        raise errors.ValueError("init_process_group: both init_method and store are given")
+    if not isinstance(store, Store):
+        raise errors.TypeError(f"init_process_group: store is {in_words(store)}, expected a store")
+    if rank == -1 or world_size == -1:
+        raise errors.ValueError("init_process_group: a store needs rank and world_size")
+    expect_place(rank, world_size)
+    return store, f"world {_world.count}"
 
 
-def _integer_from_environment(name):
-    text = next((os.environ[each] for each in (name, *_OTHER_LAUNCHERS.get(name, ())) if each in os.environ), None)
-    if text is None:
-        raise errors.ValueError.with_hint(
-            f"init_process_group: the environment variable {name} is not set",
-            "start the program by a launcher, set it, or pass init_method, rank and world_size")
-    try:
-        return int(text)
-    except ValueError:
-        raise errors.ValueError(f"init_process_group: the environment variable {name} is {text!r}, expected an integer") from None
-
-
-def _tcp_store(host, port, rank, world_size, timeout):
-    # A launcher that serves the store outlives the ranks.
-    launcher_serves = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    return TCPStore(host, port, world_size, rank == 0 and not launcher_serves, timeout)
-
-
-def _store_of(init_method, rank, world_size, timeout):
-    """(store, rank, world_size) of an init_method."""
-    url = urllib.parse.urlparse(init_method)
-    query = dict(urllib.parse.parse_qsl(url.query))
-    rank = int(query["rank"]) if rank < 0 and "rank" in query else rank
-    world_size = int(query["world_size"]) if world_size < 0 and "world_size" in query else world_size
-    if url.scheme == "env":
-        rank = _integer_from_environment("RANK") if rank < 0 else rank
-        world_size = _integer_from_environment("WORLD_SIZE") if world_size < 0 else world_size
-        port = _integer_from_environment("MASTER_PORT")
-        return _tcp_store(os.environ.get("MASTER_ADDR", "localhost"), port, rank, world_size, timeout), rank, world_size
-    if url.scheme not in ("tcp", "file"):
-        raise errors.ValueError(f"init_process_group: init_method is {init_method!r}, expected env://, tcp://host:port or file:///path")
-    if rank < 0 or world_size < 0:
-        raise errors.ValueError(f"init_process_group: {init_method} needs rank and world_size")
-    if url.scheme == "file":
-        return FileStore(url.path, world_size), rank, world_size
-    if url.port is None:
-        raise errors.ValueError(f"init_process_group: {init_method} has no port")
-    return _tcp_store(url.hostname, url.port, rank, world_size, timeout), rank, world_size
-
-
-def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name=""):
+def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None,
+                       device_id=None):
     """Joins the group of all processes, which WORLD is from then on; returns when all have joined. init_method is env:// (the variables
     MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as launchers set them), tcp://host:port or file:///path; or a store is given, with rank and
-    world_size. backend is "local", ranks on one host, or "auto"; timeout that of each call that has no other.
+    world_size. A place may be used again after destroy_process_group: all ranks come equally often. backend is "local" for ranks on
+    one host, "gloo" or, under mpirun, "mpi" for ranks on any, or "auto"; timeout that of each call that has no other.
 
     >>> dist = plait.distributed
     >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
@@ -138,30 +124,34 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     (0, 1, [1.0, 1.0])
     >>> dist.destroy_process_group()
     """
+    call = "init_process_group"
     if is_initialized():
-        raise errors.ValueError.with_hint("init_process_group: it was called before", "call destroy_process_group first")
-    timeout = default_pg_timeout if timeout is None else timeout
-    seconds = seconds_of("init_process_group", timeout)
+        raise errors.ValueError.with_hint(f"{call}: it was called before", "call destroy_process_group first")
+    engine, given_name = engine_of(call, backend), text_of(call, "group_name", group_name)
+    seconds = seconds_of(call, default_pg_timeout if timeout is None else timeout)
+    rank, world_size = integer_of(call, "rank", rank, -1, MOST_INT), integer_of(call, "world_size", world_size, -1, MOST_INT)
+    expect_none(call, NO_OPTIONS, pg_options=pg_options, device_id=device_id)
     if store is None:
-        store, rank, world_size = _store_of(init_method or "env://", rank, world_size, timeout)
-    elif init_method is not None:
-        raise errors.ValueError("init_process_group: both init_method and store are given")
-    elif not isinstance(store, Store):
-        raise errors.TypeError(f"init_process_group: store is {in_words(store)}, expected a store")
-    if rank < 0 or world_size < 0:
-        raise errors.ValueError("init_process_group: a store needs rank and world_size")
-    name = group_name or f"world {_world.count}"
-    inner = _comm.join(store._inner, rank, world_size, backend or "auto", name, seconds)
-    _world.count += 1
-    _world.group, _world.store = ProcessGroup(inner, range(world_size)), store
+        place, rank, world_size = store_of("env://" if init_method is None else init_method, rank, world_size, seconds)
+        name = "world"
+    else:
+        place, name = _store_given(store, init_method, rank, world_size)
+    inner = _comm.join(place._inner, rank, world_size, engine, given_name or name, seconds)
+    _world.count += store is not None
+    _world.group, _world.store = ProcessGroup(inner, range(world_size), "default_pg"), place
 
 
 def destroy_process_group(group=None):
-    """Leaves a group, or all of them."""
-    if group is None or group is _world.group:
+    """Leaves a group; without one, or with WORLD, all groups. Later uses of them are a ValueError."""
+    if isinstance(group, _NonGroupMember):
+        return
+    given = the_group("destroy_process_group", group)
+    left = list(_world.groups) if given is _world.group else [given]
+    if given is _world.group:
         _world.group = _world.store = None
-    elif isinstance(group, ProcessGroup):
-        group._inner = None
+    for each in left:
+        each._inner = None
+        _world.groups.discard(each)
 
 
 def the_group(function, group):
@@ -178,6 +168,33 @@ def the_group(function, group):
     return group
 
 
+_warned = set()
+
+
+def of_member(function, group):
+    """The group of a call; None where this process is not in it: the call does nothing then, as in PyTorch, and warns once."""
+    if not isinstance(group, _NonGroupMember):
+        return the_group(function, group)
+    if function not in _warned:
+        _warned.add(function)
+        warn(f"{function}: this process is not in the group: the call does nothing")
+    return None
+
+
+def place_of(function, group, what, rank, group_rank, default=None):
+    """The rank in the group of `what`, src or dst, which is given as one of all processes, or by group_src or group_dst as one of the group."""
+    if rank is not None and group_rank is not None:
+        raise errors.ValueError(f"{function}: both {what} and group_{what} are given")
+    if group_rank is not None:
+        return integer_of(function, f"group_{what}", group_rank, 0, group.size() - 1)
+    rank = default if rank is None else integer_of(function, what, rank)
+    if rank is None:
+        raise errors.ValueError(f"{function}: {what} is missing, expected a rank; group_{what} is one of the group")
+    if rank not in group._ranks:
+        raise errors.ValueError(f"{function}: {what} is {rank}: rank {rank} is not in the group, whose ranks are {group._ranks}")
+    return group._ranks.index(rank)
+
+
 def get_rank(group=None):
     """The rank of this process in a group; -1 if it is not in it."""
     return -1 if isinstance(group, _NonGroupMember) else the_group("get_rank", group).rank()
@@ -189,7 +206,7 @@ def get_world_size(group=None):
 
 
 def get_backend(group=None):
-    """The name of the engine of a group: "local"."""
+    """The name of the engine of a group: "local", "gloo" or "mpi"."""
     return the_group("get_backend", group)._inner.engine()
 
 
@@ -201,55 +218,100 @@ def get_process_group_ranks(group=None):
 def get_global_rank(group, group_rank):
     """The rank, in the group of all processes, of a rank of a group."""
     ranks = the_group("get_global_rank", group)._ranks
-    if not 0 <= group_rank < len(ranks):
-        raise errors.ValueError(f"get_global_rank: rank {group_rank} of a group of {len(ranks)}")
-    return ranks[group_rank]
+    return ranks[integer_of("get_global_rank", "group_rank", group_rank, 0, len(ranks) - 1)]
 
 
 def get_group_rank(group, global_rank):
     """The rank in a group of a rank in the group of all processes."""
     ranks = the_group("get_group_rank", group)._ranks
+    global_rank = integer_of("get_group_rank", "global_rank", global_rank)
     if global_rank not in ranks:
         raise errors.ValueError(f"get_group_rank: rank {global_rank} is not in the group, whose ranks are {ranks}")
     return ranks.index(global_rank)
 
 
-def new_group(ranks=None, timeout=None, backend=None):
-    """A group of some ranks, in this order. All processes call it, also those that are not in it, where it is GroupMember.NON_GROUP_MEMBER."""
+# ---- Groups of some ranks.
+
+
+def _checked(call, timeout, backend, pg_options, group_desc):
+    """(seconds, engine, group_desc) of a group of some ranks; "" is the engine of the group that it is a part of."""
+    if group_desc is not None:
+        text_of(call, "group_desc", group_desc)
+    expect_none(call, NO_OPTIONS, pg_options=pg_options)
+    return seconds_of(call, timeout), "" if backend is None else engine_of(call, backend), group_desc
+
+
+def _part_of(parent, places, options, by_members=False):
+    """The group of some ranks of a group, by their places in it. All its ranks call this, or those that are in it alone."""
+    seconds, engine, group_desc = options
+    inner = parent._inner.subgroup(places, seconds, engine, by_members)
+    return GroupMember.NON_GROUP_MEMBER if inner is None else ProcessGroup(inner, [parent._ranks[place] for place in places], group_desc)
+
+
+def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None, device_id=None,
+              sort_ranks=True):
+    """A group of some ranks, in ascending order, or with sort_ranks=False in this one. All processes call it, also those that are not in it, where
+    it is GroupMember.NON_GROUP_MEMBER: calls of it do nothing there. With use_local_synchronization=True its ranks alone call it."""
     world = the_group("new_group", None)
-    ranks = list(range(world.size())) if ranks is None else list(ranks)
-    inner = world._inner.subgroup(ranks, seconds_of("new_group", timeout))
-    return GroupMember.NON_GROUP_MEMBER if inner is None else ProcessGroup(inner, ranks)
+    options = _checked("new_group", timeout, backend, pg_options, group_desc)
+    expect_none("new_group", NO_OPTIONS, device_id=device_id)
+    by_members = flag_of("new_group", "use_local_synchronization", use_local_synchronization)
+    ranks = range(world.size()) if ranks is None else ranks
+    places = expect_different("new_group", "ranks", integers_of("new_group", "ranks", ranks, 0, world.size() - 1))
+    return _part_of(world, sorted(places) if flag_of("new_group", "sort_ranks", sort_ranks) else places, options, by_members)
 
 
-def new_subgroups(group_size=None, group=None, timeout=None, backend=None):
-    """(the group of this process, all groups) where consecutive ranks are divided into groups of one size."""
-    world = the_group("new_subgroups", group)
-    size = world.size() if group_size is None else group_size
-    if size < 1 or world.size() % size != 0:
-        raise errors.ValueError(f"new_subgroups: {world.size()} ranks cannot be divided into groups of {size}")
-    groups = [new_group([world._ranks[i] for i in range(begin, begin + size)], timeout, backend) for begin in range(0, world.size(), size)]
-    return groups[world.rank() // size], groups
+def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None):
+    """(the group of this process, all groups) where consecutive ranks are divided into groups of one size. All ranks of the group call it."""
+    parent = the_group("new_subgroups", group)
+    options = _checked("new_subgroups", timeout, backend, pg_options, group_desc)
+    count = parent.size()
+    size = count if group_size is None else integer_of("new_subgroups", "group_size", group_size, 1, count)
+    if count % size != 0:
+        raise errors.ValueError(f"new_subgroups: {count} ranks cannot be divided into groups of {size}")
+    groups = [_part_of(parent, sorted(range(begin, begin + size), key=parent._ranks.__getitem__), options)
+              for begin in range(0, count, size)]
+    return groups[parent.rank() // size], groups
 
 
-def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None):
+def _lists_of_ranks(call, what, lists, count):
+    """Lists of ranks that have none in common."""
+    if not isinstance(lists, (list, tuple)) or not lists:
+        raise (errors.ValueError if lists is None or isinstance(lists, (list, tuple)) else errors.TypeError)(
+            f"{call}: {what} is {in_words(lists)}, expected lists of ranks")
+    checked = [integers_of(call, f"{what}[{i}]", ranks, 0, count - 1) for i, ranks in enumerate(lists)]
+    seen = {}
+    for i, rank in ((i, rank) for i, ranks in enumerate(checked) for rank in ranks):
+        if rank in seen:
+            raise errors.ValueError(f"{call}: rank {rank} is in {what}[{seen[rank]}] and {what}[{i}], expected lists that have none in common")
+        seen[rank] = i
+    return checked
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None):
     """(the group of this process, or None, and all groups) of lists of ranks, which have no rank in common."""
-    every = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
-    if len(set(every)) != len(every):
-        raise errors.ValueError("new_subgroups_by_enumeration: a rank is in two groups")
-    groups = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
+    call = "new_subgroups_by_enumeration"
+    world = the_group(call, None)
+    options = _checked(call, timeout, backend, pg_options, group_desc)
+    lists = _lists_of_ranks(call, "ranks_per_subgroup_list", ranks_per_subgroup_list, world.size())
+    groups = [_part_of(world, sorted(ranks), options) for ranks in lists]
     return next((each for each in groups if isinstance(each, ProcessGroup)), None), groups
 
 
-def split_group(parent_pg=None, split_ranks=None, timeout=None):
-    """The group of this process among those of a group that are divided by lists of its ranks; None if it is in none of them. Only ranks of the
-    group call it."""
+def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None, backend=None):
+    """The group of this process among those of a group that are divided by lists of its ranks; GroupMember.NON_GROUP_MEMBER if it is in none of
+    them. Only ranks of the group call it."""
     parent = the_group("split_group", parent_pg)
-    if not split_ranks:
-        raise errors.ValueError("split_group: split_ranks is empty, expected lists of ranks")
-    own = next((list(ranks) for ranks in split_ranks if parent.rank() in ranks), [])
-    inner = parent._inner.subgroup(own, seconds_of("split_group", timeout))
-    return None if inner is None else ProcessGroup(inner, [parent._ranks[rank] for rank in own])
+    options = _checked("split_group", timeout, backend, pg_options, group_desc)
+    lists = _lists_of_ranks("split_group", "split_ranks", split_ranks, parent.size())
+    own = next((ranks for ranks in lists if parent.rank() in ranks), None)
+    return GroupMember.NON_GROUP_MEMBER if own is None else _part_of(parent, own, options, by_members=True)
+
+
+def recent_calls():
+    """The last 1,000 calls and messages of this process in all its groups, a line for each. When a call fails, they are written to the folder that
+    the setting call_log names."""
+    return _comm.recent_calls()
 
 
 def _get_default_store():

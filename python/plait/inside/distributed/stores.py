@@ -4,60 +4,50 @@ import datetime
 import os
 
 from plait import _core, errors
+from plait.inside.distributed.arguments import MOST_INT, bytes_of, flag_of, integer_of, seconds_of, text_of, texts_of
 from plait.inside.help.names import in_words
 
 _comm = _core._comm
-
-
-NO_TIMEOUT = -1.0
-
-
-def seconds_of(function, timeout):
-    """A timedelta, or a number of seconds, as seconds; None as NO_TIMEOUT."""
-    if timeout is None:
-        return NO_TIMEOUT
-    if isinstance(timeout, datetime.timedelta):
-        timeout = timeout.total_seconds()
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise errors.TypeError(f"{function}: timeout is {in_words(timeout)}, expected a timedelta or seconds")
-    if not timeout > 0:
-        raise errors.ValueError(f"{function}: the timeout is {timeout} s, expected more than 0")
-    return float(timeout)
+_DEFAULT_TIMEOUT = datetime.timedelta(seconds=300)
 
 
 class Store:
     """The base of stores. Values are bytes; str is encoded as UTF-8."""
 
     def __init__(self, inner):
+        if not isinstance(inner, _comm.Store):
+            raise errors.TypeError(f"Store: it is the base of stores, which cannot be made of {in_words(inner)}")
         self._inner = inner
 
     def set(self, key, value):
         """Sets the key."""
-        self._inner.set(key, value)
+        self._inner.set(text_of("Store.set", "key", key), bytes_of("Store.set", "value", value))
 
     def get(self, key):
         """The value of the key, as bytes; waits until it is set."""
-        return self._inner.get(key)
+        return self._inner.get(text_of("Store.get", "key", key))
 
     def add(self, key, amount):
         """Adds to an integer, which is 0 at first, and returns the sum."""
-        return self._inner.add(key, amount)
+        return self._inner.add(text_of("Store.add", "key", key), integer_of("Store.add", "amount", amount))
 
     def compare_set(self, key, expected_value, desired_value):
         """Sets the key if its value is the expected one, or if it is not set and that is empty. Returns its value then."""
-        return self._inner.compare_set(key, expected_value, desired_value)
+        call = "Store.compare_set"
+        key, expected = text_of(call, "key", key), bytes_of(call, "expected_value", expected_value)
+        return self._inner.compare_set(key, expected, bytes_of(call, "desired_value", desired_value))
 
     def append(self, key, value):
         """Appends bytes to the value of the key."""
-        self._inner.append(key, value)
+        self._inner.append(text_of("Store.append", "key", key), bytes_of("Store.append", "value", value))
 
     def delete_key(self, key):
         """Deletes the key; True if it was set."""
-        return self._inner.delete_key(key)
+        return self._inner.delete_key(text_of("Store.delete_key", "key", key))
 
     def check(self, keys):
         """True if all keys are set."""
-        return self._inner.check(list(keys))
+        return self._inner.check(texts_of("Store.check", "keys", keys))
 
     def num_keys(self):
         """The number of keys that are set."""
@@ -65,15 +55,18 @@ class Store:
 
     def wait(self, keys, timeout=None):
         """Waits until all keys are set. DistError, which names those that are not, after the timeout."""
-        self._inner.wait(list(keys), seconds_of("Store.wait", timeout))
+        self._inner.wait(texts_of("Store.wait", "keys", keys), seconds_of("Store.wait", timeout))
 
     def multi_get(self, keys):
         """The values of the keys; waits until all are set."""
-        return self._inner.multi_get(list(keys))
+        return self._inner.multi_get(texts_of("Store.multi_get", "keys", keys))
 
     def multi_set(self, keys, values):
         """Sets all keys together."""
-        self._inner.multi_set(list(keys), list(values))
+        keys = texts_of("Store.multi_set", "keys", keys)
+        if not isinstance(values, (list, tuple)) or len(values) != len(keys):
+            raise errors.ValueError(f"Store.multi_set: values is {in_words(values)}, expected a list of {len(keys)} values, as there are keys")
+        self._inner.multi_set(keys, [bytes_of("Store.multi_set", f"values[{i}]", value) for i, value in enumerate(values)])
 
     @property
     def timeout(self):
@@ -82,7 +75,10 @@ class Store:
 
     def set_timeout(self, timeout):
         """How long get and wait do: a timedelta, or seconds."""
-        self._inner.set_timeout(seconds_of("Store.set_timeout", timeout))
+        seconds = seconds_of("Store.set_timeout", timeout)
+        if timeout is None:
+            raise errors.TypeError("Store.set_timeout: timeout is None, expected a timedelta or seconds")
+        self._inner.set_timeout(seconds)
 
 
 class HashStore(Store):
@@ -108,8 +104,11 @@ class FileStore(Store):
     b'a'
     """
 
-    def __init__(self, file_name, world_size=0):
-        super().__init__(_comm.FileStore(os.fspath(file_name), max(world_size, 0)))
+    def __init__(self, file_name, world_size=-1):
+        if not isinstance(file_name, (str, os.PathLike)):
+            raise errors.TypeError(f"FileStore: file_name is {in_words(file_name)}, expected a path")
+        path = text_of("FileStore", "file_name", os.fspath(file_name))
+        super().__init__(_comm.FileStore(path, max(integer_of("FileStore", "world_size", world_size, -1), 0)))
 
     @property
     def path(self):
@@ -128,9 +127,12 @@ class TCPStore(Store):
     b'a'
     """
 
-    def __init__(self, host_name, port, world_size=None, is_master=False, timeout=datetime.timedelta(seconds=300), wait_for_workers=True):
-        seconds = seconds_of("TCPStore", timeout)
-        super().__init__(_comm.TCPStore(host_name, port, -1 if world_size is None else world_size, is_master, seconds, wait_for_workers))
+    def __init__(self, host_name, port, world_size=None, is_master=False, timeout=_DEFAULT_TIMEOUT, wait_for_workers=True):
+        host, is_master = text_of("TCPStore", "host_name", host_name), flag_of("TCPStore", "is_master", is_master)
+        port = integer_of("TCPStore", "port", port, 0 if is_master else 1, 65535)
+        count = -1 if world_size is None else integer_of("TCPStore", "world_size", world_size, 1, MOST_INT)
+        seconds = seconds_of("TCPStore", _DEFAULT_TIMEOUT if timeout is None else timeout)
+        super().__init__(_comm.TCPStore(host, port, count, is_master, seconds, flag_of("TCPStore", "wait_for_workers", wait_for_workers)))
 
     @property
     def host(self):
@@ -155,5 +157,5 @@ class PrefixStore(Store):
     def __init__(self, prefix, store):
         if not isinstance(store, Store):
             raise errors.TypeError(f"PrefixStore: store is {in_words(store)}, expected a store")
-        super().__init__(_comm.PrefixStore(prefix, store._inner))
+        super().__init__(_comm.PrefixStore(text_of("PrefixStore", "prefix", prefix), store._inner))
         self.underlying_store = store

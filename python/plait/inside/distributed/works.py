@@ -1,41 +1,64 @@
 """Calls in progress."""
 
-from plait.inside.distributed.stores import NO_TIMEOUT, seconds_of
+import threading
+
+from plait import _core, errors
+from plait.inside.distributed.arguments import NO_TIMEOUT, seconds_of
+from plait.inside.help.names import in_words
 
 
 class Work:
     """A call that goes on while the program does. The tensors that it changes have their values after wait."""
 
     def __init__(self, inner, deliver=None):
+        if not isinstance(inner, _core._comm.Work):
+            raise errors.TypeError(f"Work: inner is {in_words(inner)}, expected a call in progress, which async_op=True returns")
         self._inner = inner
-        self._deliver = deliver
+        self._deliver = deliver  # None when the tensors have their values
+        self._failure = None  # the error of delivering
+        self._lock = threading.RLock()  # a handler of a signal may wait, too
+
+    def _finish(self):
+        """Gives the tensors their values, once: other threads return when they have them."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._deliver is None:
+                return
+            try:
+                self._deliver(self._inner.result())
+            except Exception as error:
+                self._failure = error
+                raise
+            self._deliver = None
 
     def wait(self, timeout=None):
         """Returns True when the call is over; throws the error that it ended with. DistError after the timeout: the call goes on."""
         self._inner.wait(seconds_of("Work.wait", timeout))
-        deliver, self._deliver = self._deliver, None
-        if deliver is not None:
-            deliver(self._inner.result())
+        self._finish()
         return True
 
     def is_completed(self):
-        """True if the call is over."""
-        if self._inner.is_success():
-            self.wait()
-        return self._inner.is_completed()
+        """True if the call is over: the tensors have their values, unless it failed."""
+        if not self._inner.is_completed():
+            return False
+        self.exception()
+        return True
 
     def is_success(self):
         """True if the call is over, without an error."""
-        return self.is_completed() and self._inner.is_success()
+        return self._inner.is_completed() and self.exception() is None
 
     def exception(self):
         """The error that the call ended with; None if it has none, or is not over."""
-        if not self._inner.is_completed() or self._inner.is_success():
+        if not self._inner.is_completed():
             return None
         try:
             self._inner.wait(NO_TIMEOUT)
+            self._finish()
         except Exception as error:  # that of the call
             return error
+        return None
 
     def result(self):
         """The tensors that this rank receives, after waiting."""
