@@ -131,6 +131,11 @@ TEST(Notice, TellsOfMessagesThatLast) {
   EXPECT_EQ(difference_between(0, 1, {ahead, receiver},
                                {with_messages(2, ahead.messages), still_receiver}),
             "");
+  // Another one was received between the two notices.
+  const Notice received = with_messages(2, {{7, false, 0, 0, "f32[4]", "b.py:2", 1}});
+  EXPECT_EQ(
+      difference_between(0, 1, {ahead, receiver}, {with_messages(2, ahead.messages), received}),
+      "");
   // The second one that is sent is of the type that is received.
   const Notice two = with_messages(1, {sender.messages[0], {2, true, 1, 0, "f32[4]", ""}});
   EXPECT_EQ(

@@ -79,9 +79,9 @@ std::vector<Notice::Message> lasting(int rank, bool is_sent, int peer, int tag,
     if (message.is_sent != is_sent || message.tag != tag) continue;
     if (message.peer != peer) continue;
     const auto& others = before[place].messages;
-    if (std::ranges::find(others, message.id, &Notice::Message::id) != others.end()) {
-      found.push_back(message);
-    }
+    const auto same = std::ranges::find(others, message.id, &Notice::Message::id);
+    // If others have ended meanwhile, the two ranks may not have counted them yet.
+    if (same != others.end() && same->ended == message.ended) found.push_back(message);
   }
   return found;
 }

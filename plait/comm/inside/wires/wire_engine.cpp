@@ -140,6 +140,7 @@ bool WireEngine::has_sent_all() {
 }
 
 Notice WireEngine::own_notice() {
+  has_sent_all();  // counts those that are over
   const std::lock_guard lock(mutex_);
   Notice notice{.version = ++notice_count_};
   for (const Begun& begun : recent_) {
