@@ -147,6 +147,7 @@ class Tensor {
   void backward(const BackwardOptions& options = {}) const;
   void backward(const Tensor& cotangent, const BackwardOptions& options = {}) const;
   Tensor grad() const;  // accumulated cotangent of this leaf; empty if there is none
+  void set_grad(const Tensor& gradient) const;
   void zero_grad() const;
   Tensor detach() const;  // treated as a constant by derivatives
 

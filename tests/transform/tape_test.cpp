@@ -41,6 +41,18 @@ TEST(Backward, AddsUpUntilItIsCleared) {
   EXPECT_EQ(value_of(x.grad()), 270);
 }
 
+TEST(Backward, AnAssignedGradientTakesThePlaceOfTheOld) {
+  const Tensor x = tensor({1., 2.}).requires_grad();
+  sum(x * x).backward();
+  x.set_grad(x.grad() * 10);
+  EXPECT_EQ(x.grad().text(), "[20. 40.] : f64[2]");
+  sum(x).backward();
+  EXPECT_EQ(x.grad().text(), "[21. 41.] : f64[2]");
+  EXPECT_THROW(x.set_grad(tensor({1., 2., 3.})), ShapeError);
+  EXPECT_THROW(x.set_grad(tensor({1, 2})), ShapeError);
+  EXPECT_THROW(tensor({1., 2.}).set_grad(tensor({1., 2.})), ValueError);
+}
+
 TEST(Backward, GoesOnlyOnceUnlessTold) {
   const Tensor x = number(3).requires_grad();
   const Tensor y = x * x;

@@ -182,6 +182,24 @@ Tensor Tensor::grad() const {
   return origin.node->listeners->gradient;
 }
 
+void Tensor::set_grad(const Tensor& gradient) const {
+  expect_own_tape(*this);
+  const Origin& origin = origin_of(*this);
+  if (!is_leaf(origin) || !origin.node->listeners) {
+    throw ValueError("set_grad: the {} is not a leaf that requires a gradient", type().text())
+        .at(Location::of_caller())
+        .hint("begin with x = x.requires_grad()");
+  }
+  if (gradient.dtype() != dtype() || gradient.shape() != shape()) {
+    throw ShapeError("set_grad: the gradient is {}, expected that of {}", gradient.type().text(),
+                     type().text())
+        .at(Location::of_caller());
+  }
+  const std::lock_guard lock(origin.node->listeners->mutex);
+  origin.node->listeners->gradient = gradient;
+  release_at_close(origin.node->listeners);
+}
+
 void Tensor::zero_grad() const {
   expect_own_tape(*this);
   const Origin& origin = origin_of(*this);

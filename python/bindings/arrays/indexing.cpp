@@ -93,10 +93,27 @@ nb::object get_item(nb::handle self, nb::handle given) {
   return to_python(computed([&] { return index(x, indices); }));
 }
 
+// True if the interpreter alone holds the object, and frees it after the statement.
+bool is_temporary(nb::handle object) {
+#if PY_VERSION_HEX >= 0x030E0000
+  return PyUnstable_Object_IsUniqueReferencedTemporary(object.ptr()) == 1;
+#else
+  return Py_REFCNT(object.ptr()) == 1;
+#endif
+}
+
 // Writes in place if no one else holds the numbers: earlier views keep theirs. Python's lock is
 // held, since no other thread may see the object while its tensor is moved out.
 void set_item(nb::handle self, nb::handle given, nb::handle value) {
   ArgumentCopies::expect_other(self);
+  if (is_temporary(self)) {
+    throw ValueError(
+        "the tensor that the assignment changes is not kept: its new elements are lost")
+        .at(Location::of_caller())
+        .hint(
+            "an index, a method or .grad makes a new tensor: x[0, 1] = y in place of x[0][1] = y; "
+            "g = w.grad; g[0] = y; w.grad = g");
+  }
   const Indices indices = indices_from(given);
   PythonOperand operand(value);
   Tensor& x = *nb::inst_ptr<Tensor>(self);

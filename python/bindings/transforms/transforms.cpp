@@ -423,9 +423,16 @@ void bind_transforms(nb::module_& module) {
           nb::arg("cotangent").none() = nb::none(), nb::kw_only(), nb::arg("create_graph") = false,
           nb::arg("retain_graph") = false,
           "The backward pass from this tensor, with a cotangent, by default 1 for a scalar.")
-      .def_prop_ro(
+      .def_prop_rw(
           "grad", [](const Tensor& x) { return to_python(x.grad()); },
-          "The gradient that backward() has accumulated for this tensor; None if there is none.")
+          [](const Tensor& x, nb::handle gradient) {
+            if (gradient.is_none()) return x.zero_grad();
+            const Tensor given = tensor_from(gradient);
+            computed([&] { x.set_grad(given); });
+          },
+          nb::for_setter(nb::arg("gradient").none()),
+          "The gradient that backward() has accumulated for this tensor; None if there is none. "
+          "One that is assigned takes its place.")
       .def(
           "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Resets the gradient.")
       .def(

@@ -405,5 +405,47 @@ class Assignment(unittest.TestCase):
         self.assertEqual(kept[0].numpy().tolist(), [3, 1])
 
 
+
+class Temporaries(unittest.TestCase):
+    """An assignment to a tensor that nothing keeps would be lost in silence."""
+
+    def test_are_refused(self):
+        x, w = pl.ones((2, 3)), pl.ones(3).requires_grad()
+        pl.sum(w * w).backward()
+        with self.assertRaisesRegex(pl.ValueError, r"is not kept(.|\n)*x\[0, 1\] = y"):
+            x[0][1] = 5
+        with self.assertRaisesRegex(pl.ValueError, "is not kept"):
+            x.T[0] = 5
+        with self.assertRaisesRegex(pl.ValueError, "is not kept"):
+            x.reshape(6)[0] += 5
+        with self.assertRaisesRegex(pl.ValueError, "is not kept"):
+            w.grad[0] = 5
+        self.assertEqual(x.tolist(), [[1.0] * 3] * 2)
+
+    def test_what_is_kept_anywhere_is_not_one(self):
+        tensors = {"a": [pl.ones(2)], "model": Model()}
+        tensors["a"][0][0] = 5
+        tensors["model"].weight[0] = 5
+        (lambda x: x.__setitem__(1, 6))(tensors["a"][0])
+        [x.__setitem__(0, 7) for x in [tensors["model"].weight]]
+        held = map(lambda x: x, tensors["a"])
+        next(held)[1] += 1
+        self.assertEqual((tensors["a"][0].tolist(), tensors["model"].weight.tolist()), ([5, 7], [7, 1, 1]))
+
+    def test_a_gradient_is_assigned(self):
+        w = pl.ones(3).requires_grad()
+        pl.sum(w * w).backward()
+        w.grad *= 0.5
+        gradient = w.grad
+        gradient[0] = 7
+        w.grad = gradient
+        pl.sum(w).backward()
+        self.assertEqual(w.grad.tolist(), [8, 2, 2])
+        w.grad = None
+        self.assertIsNone(w.grad)
+        with self.assertRaisesRegex(pl.ShapeError, r"set_grad: the gradient is f32\[2\]"):
+            w.grad = pl.ones(2)
+
+
 if __name__ == "__main__":
     unittest.main()

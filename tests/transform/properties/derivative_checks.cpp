@@ -205,9 +205,10 @@ class Checks {
     expect_same_bits("linearize, and jvp", linear(direction_), tangents_);
     const TracedProgram recorded =
         trace([&](const Tensors& t) { return present(linear(t)); })(direction_);
-    expect_same_bits("linearize recorded, and jvp",
-                     evaluate(recorded.program, joined(direction_, recorded.hidden_inputs)),
-                     present(tangents_));
+    // An update in place keeps the layout of its operand, which sums follow.
+    expect_as_good_as_same("linearize recorded, and jvp",
+                           evaluate(recorded.program, joined(direction_, recorded.hidden_inputs)),
+                           present(tangents_));
     const Tensors by_program = evaluate(jvp(traced_), joined(arguments_, direction_));
     expect_as_good_as_same("the program's jvp, and jvp", by_program,
                            joined(results_, present(tangents_)));

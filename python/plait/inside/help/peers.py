@@ -67,7 +67,7 @@ TENSOR = {
 }
 # Attributes that PyTorch and NumPy allow to assign to; all others are computed.
 ASSIGNED = {
-    "grad": "x.zero_grad() forgets it, x.backward() computes it, and plait.grad(f)(x) needs neither", "data": "x[...] = y changes the elements; "
+    "data": "x[...] = y changes the elements; "
     "w = (w - step).detach().requires_grad() is a step of a tape", "shape": "x = x.reshape(2, 3)", "dtype": "x = x.astype(plait.f64)",
     "real": "x = plait.make_complex(y, plait.imag(x))", "imag": "x = plait.make_complex(plait.real(x), y)",
     "flat": "x[...] = y changes the elements",
