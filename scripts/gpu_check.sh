@@ -2,8 +2,8 @@
 # gpu_check.sh pack            builds the check, and puts it with the libraries and the recorded cases that it needs into
 #                              build/gpu_check.tar.xz (at most 40 MB), for a machine with a GPU on which nothing is built
 # gpu_check.sh quick [FOLDER]  runs that archive here, on the first GPU, in under 150 s: recorded cases and tests beside the
-#                              CPU, ceilings and operations beside PyTorch. Each finding is written to FOLDER (build/gpu_found)
-#                              as it is made.
+#                              CPU, calls among the GPUs, ceilings and operations beside PyTorch. Each finding is written to
+#                              FOLDER (build/gpu_found) as it is made.
 # gpu_check.sh full [FOLDER]   the same for longer
 # GPU_CHECK_TESTS is a pattern of the tests that are run, as for --gtest_filter.
 set -euo pipefail
@@ -86,6 +86,7 @@ check() {
   run "$found/device.txt" 10 "$packed/plait_gpu_check" device
   local status=0
   replay "$cases_limit" || status=1
+  run "$found/nccl.txt" 15 "$packed/plait_gpu_check" nccl || status=1
   run "$found/ours.jsonl" 25 "$packed/plait_gpu_check" speed "" "$seconds" || status=1
   run "$found/theirs.jsonl" 25 env -u LD_LIBRARY_PATH python3 "$packed/peer_operations.py" measure "$seconds" || status=1
   python3 "$packed/peer_operations.py" compare "$found/ours.jsonl" "$found/theirs.jsonl" | tee "$found/speed.md" || status=1

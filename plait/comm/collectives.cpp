@@ -53,9 +53,9 @@ int64_t product_of(const Sizes& sizes) {
 Prepared prepared(CallKind kind, const Array& in, const std::optional<Sizes>& out_sizes,
                   int64_t count) {
   Prepared made{.call = {.kind = kind, .dtype = in.dtype(), .count = count}};
-  Array out = out_sizes ? Array::empty(in.dtype(), *out_sizes) : Array();
-  made.call.in = in.data();
-  if (out_sizes) made.call.out = out.writable_data();
+  Array out = out_sizes ? Array::empty_on(in.device(), in.dtype(), *out_sizes) : Array();
+  made.call.in = in.device_data();
+  if (out_sizes) made.call.out = out.device_data();
   made.call.keeps = std::make_shared<std::pair<Array, Array>>(in, out);
   made.call.where = Location::of_caller();
   if (out_sizes) made.result = Tensor(std::move(out));
@@ -69,7 +69,7 @@ Prepared prepare_barrier() {
 
 Prepared prepare_broadcast(const Tensor& x, int root, const Group& group) {
   check_root("broadcast", root, group);
-  const Array in = operand_of("broadcast", x);
+  const Array in = operand_of("broadcast", x, group);
   const bool is_root = root == group.rank();
   Prepared made = prepared(CallKind::broadcast, in,
                            is_root ? std::nullopt : std::optional(in.sizes()), in.element_count());
@@ -79,19 +79,20 @@ Prepared prepare_broadcast(const Tensor& x, int root, const Group& group) {
 }
 
 // The operand of a reduction.
-Array scaled(std::string_view function, const Tensor& x, const CallOptions& options) {
-  if (options.scale == 1) return operand_of(function, x);
+Array scaled(std::string_view function, const Tensor& x, const Group& group,
+             const CallOptions& options) {
+  if (options.scale == 1) return operand_of(function, x, group);
   if (!is_inexact(x.dtype())) {
     throw TypeError("{}: {} is not scaled, only floating and complex numbers", function,
                     x.type().text())
         .at(Location::of_caller());
   }
-  return operand_of(function, x * options.scale);
+  return operand_of(function, x * options.scale, group);
 }
 
 Prepared prepare_reduction(std::string_view function, CallKind kind, const Tensor& x, ReduceOp op,
-                           const CallOptions& options) {
-  const Array in = scaled(function, x, options);
+                           const Group& group, const CallOptions& options) {
+  const Array in = scaled(function, x, group, options);
   check_reduction(function, op, in.dtype());
   Prepared made = prepared(kind, in, in.sizes(), in.element_count());
   made.call.reduction = op;
@@ -101,20 +102,20 @@ Prepared prepare_reduction(std::string_view function, CallKind kind, const Tenso
 Prepared prepare_reduce(const Tensor& x, int root, ReduceOp op, const Group& group,
                         const CallOptions& options) {
   check_root("reduce", root, group);
-  Prepared made = prepare_reduction("reduce", CallKind::reduce, x, op, options);
+  Prepared made = prepare_reduction("reduce", CallKind::reduce, x, op, group, options);
   made.call.root = root;
   if (root != group.rank()) made.result = x;
   return made;
 }
 
 Prepared prepare_all_gather(const Tensor& x, const Group& group) {
-  const Array in = operand_of("all_gather", x);
+  const Array in = operand_of("all_gather", x, group);
   return prepared(CallKind::all_gather, in, with_rows(in, group), in.element_count());
 }
 
 Prepared prepare_gather(const Tensor& x, int root, const Group& group) {
   check_root("gather", root, group);
-  const Array in = operand_of("gather", x);
+  const Array in = operand_of("gather", x, group);
   const bool is_root = root == group.rank();
   Prepared made =
       prepared(CallKind::gather, in, is_root ? std::optional(with_rows(in, group)) : std::nullopt,
@@ -125,7 +126,7 @@ Prepared prepare_gather(const Tensor& x, int root, const Group& group) {
 
 Prepared prepare_scatter(const Tensor& rows, const Tensor& like, int root, const Group& group) {
   check_root("scatter", root, group);
-  const Array row = operand_of("scatter", like);
+  const Array row = operand_of("scatter", like, group);
   const bool is_root = root == group.rank();
   if (is_root != static_cast<bool>(rows)) {
     throw ValueError("scatter: rank {} passes {}, the root is rank {}", group.rank(),
@@ -133,7 +134,7 @@ Prepared prepare_scatter(const Tensor& rows, const Tensor& like, int root, const
         .at(Location::of_caller())
         .hint("the root passes the rows of all ranks, the others an empty tensor");
   }
-  const Array in = is_root ? operand_of("scatter", rows) : row;
+  const Array in = is_root ? operand_of("scatter", rows, group) : row;
   if (is_root && (row_sizes("scatter", in, group) != row.sizes() || in.dtype() != row.dtype())) {
     throw ShapeError("scatter: rows of {} for {}", Tensor(in).type().text(), like.type().text())
         .at(Location::of_caller());
@@ -145,7 +146,7 @@ Prepared prepare_scatter(const Tensor& rows, const Tensor& like, int root, const
 
 Prepared prepare_reduce_scatter(const Tensor& x, ReduceOp op, const Group& group,
                                 const CallOptions& options) {
-  const Array in = scaled("reduce_scatter", x, options);
+  const Array in = scaled("reduce_scatter", x, group, options);
   check_reduction("reduce_scatter", op, in.dtype());
   const Sizes row = row_sizes("reduce_scatter", in, group);
   Prepared made = prepared(CallKind::reduce_scatter, in, row, product_of(row));
@@ -154,7 +155,7 @@ Prepared prepare_reduce_scatter(const Tensor& x, ReduceOp op, const Group& group
 }
 
 Prepared prepare_all_to_all(const Tensor& x, const Group& group) {
-  const Array in = operand_of("all_to_all", x);
+  const Array in = operand_of("all_to_all", x, group);
   const int64_t count = product_of(row_sizes("all_to_all", in, group));
   Prepared made = prepared(CallKind::all_to_all, in, in.sizes(), count);
   made.call.send_counts.assign(static_cast<size_t>(group.size()), count);
@@ -186,7 +187,7 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
 
 Prepared prepare_all_gather_parts(const Tensor& x, const std::vector<int64_t>& counts,
                                   const Group& group) {
-  const Array in = operand_of("all_gather_parts", x);
+  const Array in = operand_of("all_gather_parts", x, group);
   check_parts("all_gather_parts", "counts", counts, sum_of(counts), group);
   const int64_t own = counts[static_cast<size_t>(group.rank())];
   if (own != in.element_count()) {
@@ -201,7 +202,7 @@ Prepared prepare_all_gather_parts(const Tensor& x, const std::vector<int64_t>& c
 
 Prepared prepare_reduce_scatter_parts(const Tensor& x, const std::vector<int64_t>& counts,
                                       ReduceOp op, const Group& group, const CallOptions& options) {
-  const Array in = scaled("reduce_scatter_parts", x, options);
+  const Array in = scaled("reduce_scatter_parts", x, group, options);
   check_reduction("reduce_scatter_parts", op, in.dtype());
   check_parts("reduce_scatter_parts", "counts", counts, in.element_count(), group);
   Prepared made =
@@ -213,7 +214,7 @@ Prepared prepare_reduce_scatter_parts(const Tensor& x, const std::vector<int64_t
 
 Prepared prepare_all_to_all_parts(const Tensor& x, const std::vector<int64_t>& send_counts,
                                   const std::vector<int64_t>& receive_counts, const Group& group) {
-  const Array in = operand_of("all_to_all_parts", x);
+  const Array in = operand_of("all_to_all_parts", x, group);
   check_parts("all_to_all_parts", "send_counts", send_counts, in.element_count(), group);
   check_parts("all_to_all_parts", "receive_counts", receive_counts, sum_of(receive_counts), group);
   Prepared made = prepared(CallKind::all_to_all, in, Sizes{sum_of(receive_counts)}, 0);
@@ -249,7 +250,8 @@ Tensor broadcast(const Tensor& x, int root, Group& group, const CallOptions& opt
 
 Tensor all_reduce(const Tensor& x, ReduceOp op, Group& group, const CallOptions& options) {
   const CallerScope caller;
-  return run(prepare_reduction("all_reduce", CallKind::all_reduce, x, op, options), group, options);
+  return run(prepare_reduction("all_reduce", CallKind::all_reduce, x, op, group, options), group,
+             options);
 }
 
 Tensor reduce(const Tensor& x, int root, ReduceOp op, Group& group, const CallOptions& options) {
@@ -318,7 +320,7 @@ std::shared_ptr<Work> broadcast(const Tensor& x, int root, Group& group,
 std::shared_ptr<Work> all_reduce(const Tensor& x, ReduceOp op, Group& group,
                                  const CallOptions& options) {
   const CallerScope caller;
-  return start(prepare_reduction("all_reduce", CallKind::all_reduce, x, op, options), group,
+  return start(prepare_reduction("all_reduce", CallKind::all_reduce, x, op, group, options), group,
                options);
 }
 

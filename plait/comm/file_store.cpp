@@ -18,7 +18,9 @@ namespace {
 
 constexpr int kPollMilliseconds = 5;
 
-const std::string kUsers = std::string(1, kOwnKey) + "users";
+// How many stores with a world_size there are, and how many have ended.
+const std::string kOpen = std::string(1, kOwnKey) + "open";
+const std::string kEnded = std::string(1, kOwnKey) + "ended";
 
 }  // namespace
 
@@ -32,13 +34,18 @@ FileStore::FileStore(std::string path, int64_t world_size, Duration timeout)
   if (world_size < 0) {
     throw ValueError("FileStore: world_size is {}, expected 0 or more", world_size);
   }
-  check({});  // that it is a file of a store
+  if (world_size_ == 0) {
+    check({});  // that it is a file of a store
+  } else {
+    add(kOpen, 1);
+  }
 }
 
 FileStore::~FileStore() {
   if (world_size_ == 0 || process_ != ::getpid()) return;
   try {
-    if (add(kUsers, 1) == world_size_) file_->remove();
+    const int64_t ended = add(kEnded, 1);
+    if (add(kOpen, -1) == 0 && ended >= world_size_) file_->remove();
   } catch (const Error& error) {
     log(LogArea::dist, LogLevel::warning, "FileStore: {} stays: {}", path_, error.message());
   }

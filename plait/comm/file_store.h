@@ -20,7 +20,7 @@ class StoreTable;
 // forked process, where each call is a DistError.
 class FileStore : public Store {
  public:
-  // With the number of processes, the last one that is destroyed removes the file.
+  // With the number of processes, the last one that is destroyed removes the file, if as many were.
   explicit FileStore(std::string path, int64_t world_size = 0, Duration timeout = kDefaultTimeout);
   ~FileStore() override;
 

@@ -26,10 +26,10 @@ void check_peer(std::string_view function, int rank, const Group& group) {
 
 Prepared prepare_send(const Tensor& x, int rank, const Group& group, int tag) {
   check_peer("send", rank, group);
-  auto in = std::make_shared<const Array>(operand_of("send", x));
+  auto in = std::make_shared<const Array>(operand_of("send", x, group));
   Message message{.is_sent = true, .peer = rank, .tag = tag, .dtype = in->dtype()};
   message.count = in->element_count();
-  message.in = in->data();
+  message.in = in->device_data();
   message.keeps = std::move(in);
   message.where = Location::of_caller();
   return {std::move(message)};
@@ -37,12 +37,12 @@ Prepared prepare_send(const Tensor& x, int rank, const Group& group, int tag) {
 
 Prepared prepare_recv(const Tensor& x, std::optional<int> rank, const Group& group, int tag) {
   if (rank) check_peer("recv", *rank, group);
-  const Array like = operand_of("recv", x);
-  auto out = std::make_shared<Array>(Array::empty(like.dtype(), like.sizes()));
+  const Array like = operand_of("recv", x, group);
+  auto out = std::make_shared<Array>(Array::empty_on(like.device(), like.dtype(), like.sizes()));
   Message message{.is_sent = false, .peer = rank.value_or(kAnyRank), .tag = tag};
   message.dtype = like.dtype();
   message.count = like.element_count();
-  message.out = out->writable_data();
+  message.out = out->device_data();
   message.source = std::make_shared<std::atomic<int>>(kAnyRank);
   message.where = Location::of_caller();
   Tensor result(*out);

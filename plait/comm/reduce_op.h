@@ -10,7 +10,7 @@ enum class ReduceOp : uint8_t {
   sum,
   average,  // floating and complex numbers only
   product,
-  min,  // NaN if any is NaN
+  min,  // NaN if any is NaN, but for the engine nccl
   max,
   band,  // bitwise: integers and booleans only
   bor,

@@ -181,6 +181,9 @@ std::vector<std::string> TcpStore::ask(const StoreMessage& request) {
   } catch (DistError& error) {
     error.prepend(fmt::format("TcpStore at {}: ", HostPort{host_, port_}.text()));
     throw;
+  } catch (const ParseError& error) {
+    throw DistError("TcpStore at {}: something else than a store of Plait answers there: {}",
+                    HostPort{host_, port_}.text(), error.message());
   }
   if (answer.kind == Kind::refused) throw ValueError("{}", answer.fields.at(0));
   if (answer.kind == Kind::late) refuse_late(answer.fields, time.count());

@@ -1,14 +1,24 @@
 #include "plait/comm/work.h"
 
+#include <utility>
+
 #include "plait/comm/inside/deadline.h"
+#include "plait/comm/inside/forks.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/interruption.h"
 
 namespace plait::dist {
 
+Work::Work(std::vector<Tensor> result, std::shared_ptr<std::atomic<int>> source)
+    : result_(std::move(result)), source_(std::move(source)), forks_(fork_count()) {}
+
 void Work::wait() { wait_for(Duration::max()); }
 
 void Work::wait_for(Duration timeout) {
+  if (forks_ != fork_count() && !is_completed()) {
+    throw DistError("Work.wait: the call goes on in the process that this one was forked from")
+        .hint("join a group in each process");
+  }
   const Deadline deadline(timeout);
   std::unique_lock lock(mutex_);
   while (!is_completed()) {

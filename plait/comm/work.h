@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,7 @@ class Lane;
 
 class Work {
  public:
-  explicit Work(std::vector<Tensor> result = {}, std::shared_ptr<std::atomic<int>> source = {})
-      : result_(std::move(result)), source_(std::move(source)) {}
+  explicit Work(std::vector<Tensor> result = {}, std::shared_ptr<std::atomic<int>> source = {});
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
@@ -41,6 +41,7 @@ class Work {
 
   std::vector<Tensor> result_;
   std::shared_ptr<std::atomic<int>> source_;
+  uint64_t forks_;  // when it was made
   std::atomic<bool> is_over_ = false;
   std::exception_ptr failure_;  // written before is_over_
   std::mutex mutex_;

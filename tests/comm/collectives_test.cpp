@@ -30,7 +30,8 @@ Values values_of(int rank, int64_t count) {
 }
 
 Tensor tensor_of(const Values& values, DType dtype, Sizes sizes) {
-  return Tensor(Array::of(std::span<const double>(values), std::move(sizes)).converted(dtype));
+  return placed(
+      Tensor(Array::of(std::span<const double>(values), std::move(sizes)).converted(dtype)));
 }
 
 Tensor operand(int rank, int64_t count, DType dtype) {
@@ -38,7 +39,7 @@ Tensor operand(int rank, int64_t count, DType dtype) {
 }
 
 Values read(const Tensor& x) {
-  const Array array = x.array().converted(DType::f64);
+  const Array array = x.array().on_host().converted(DType::f64);
   const auto elements = array.elements<double>();
   return {elements.begin(), elements.end()};
 }
@@ -142,6 +143,8 @@ TEST(Collectives, MoveEveryDType) {
       if (info.kind == DTypeKind::key) continue;
       if (info.kind == DTypeKind::boolean || info.kind == DTypeKind::complex) continue;
       check_calls(group, 100, info.dtype);
+      const bool is_narrow = info.kind == DTypeKind::integer ? info.size == 2 : info.size == 1;
+      if (is_nccl() && is_narrow) continue;  // NCCL does not reduce them
       check_reductions(group, 100, info.dtype);
     }
   });
@@ -180,7 +183,7 @@ TEST(Collectives, SumInTheOrderOfRanks) {
 
 // The same operand at each place, of few and of many elements.
 Tensor repeated(double value, DType dtype, int64_t count) {
-  return Tensor(Array::filled(dtype, {count}, Element::of(value)));
+  return placed(Tensor(Array::filled(dtype, {count}, Element::of(value))));
 }
 
 TEST(Collectives, RoundNarrowSumsOnce) {
@@ -377,11 +380,7 @@ TEST(Group, ARankMayLeaveWithTheStore) {
       expect_success(rank, [&] {
         const auto store = std::make_shared<TcpStore>(TcpStoreOptions{
             .port = port, .is_master = rank == 0, .world_size = 3, .timeout = kTestTimeout});
-        Group::join({.store = store,
-                     .rank = rank,
-                     .size = 3,
-                     .engine = test_engine(),
-                     .timeout = kTestTimeout});
+        join_as(store, rank, 3);
       });
     };
     std::thread first(join, 0), second(join, 1);

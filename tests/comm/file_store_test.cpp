@@ -67,6 +67,17 @@ TEST(FileStore, TheLastOneRemovesTheFile) {
   EXPECT_EQ(folder.file_count(), 0u);
 }
 
+TEST(FileStore, TheFileStaysWhileAStoreIsOpen) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("store");
+  auto first = std::make_unique<FileStore>(path, 1), second = std::make_unique<FileStore>(path, 1);
+  first.reset();
+  second->set("key", "value");
+  EXPECT_EQ(FileStore(path).get("key"), "value");
+  second.reset();
+  EXPECT_EQ(folder.file_count(), 0u);
+}
+
 // Writers are killed while they add; what the others added stays.
 TEST(FileStore, SurvivesWritersThatAreKilled) {
   const TemporaryFolder folder;

@@ -11,13 +11,14 @@ namespace {
 Tensor numbers(int64_t count, double first = 0) {
   std::vector<double> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<double>(i);
-  return Tensor(Array::of(std::span<const double>(values), {count}));
+  return placed(Tensor(Array::of(std::span<const double>(values), {count})));
 }
 
 double first_of(const Tensor& x) { return x.array().elements<double>()[0]; }
 
 void expect_numbers(const Tensor& x, int64_t count, double first = 0) {
-  const auto elements = x.array().elements<double>();
+  const Array array = x.array().on_host();
+  const auto elements = array.elements<double>();
   ASSERT_EQ(static_cast<int64_t>(elements.size()), count);
   for (size_t i = 0; i < elements.size(); ++i) {
     ASSERT_EQ(elements[i], first + static_cast<double>(i)) << i;
@@ -44,6 +45,45 @@ TEST_P(Passing, AsThreads) { run_on_threads(GetParam(), pass_around); }
 TEST_P(Passing, AsProcesses) { const Processes processes(GetParam(), pass_around); }
 
 INSTANTIATE_TEST_SUITE_P(Messages, Passing, testing::Values(2, 3, 4));
+
+TEST(Messages, OfManyTagsAreToldApart) {
+  run_on_threads(2, [](Group& group) {
+    constexpr int kMessages = 2500;
+    std::vector<std::shared_ptr<Work>> works;
+    if (group.rank() == 0) {
+      for (int tag = 0; tag < kMessages; ++tag) {
+        works.push_back(async::send(numbers(1, tag), 1, group, {.tag = tag}));
+      }
+      for (const auto& work : works) work->wait();
+      return;
+    }
+    for (int tag = kMessages - 1; tag >= 0; --tag) {
+      works.push_back(async::recv(numbers(1), 0, group, {.tag = tag}));
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      ASSERT_EQ(first_of(works[static_cast<size_t>(i)]->result()[0]), kMessages - 1 - i);
+    }
+  });
+}
+
+TEST(Messages, OfAllSizesAreInOrder) {
+  run_on_threads(3, [](Group& group) {
+    std::vector<std::shared_ptr<Work>> works;
+    for (int other = 0; other < 3; ++other) {
+      if (other == group.rank()) continue;
+      for (const int64_t count : {0, 1, 486, 487, 488, 489, 8192, 8193, 40'000, 3}) {
+        works.push_back(async::send(numbers(count, group.rank() + 7), other, group));
+      }
+    }
+    for (int other = 0; other < 3; ++other) {
+      if (other == group.rank()) continue;
+      for (const int64_t count : {0, 1, 486, 487, 488, 489, 8192, 8193, 40'000, 3}) {
+        expect_numbers(recv(numbers(count), other, group).tensor, count, other + 7);
+      }
+    }
+    for (const auto& work : works) work->wait();
+  });
+}
 
 TEST(Messages, AreTakenByTag) {
   run_on_threads(2, [](Group& group) {

@@ -5,7 +5,7 @@ export PLAIT_TEST_FOLDER
 trap 'rm -rf "$PLAIT_TEST_FOLDER"' EXIT
 # Without those that share memory among threads, or fork.
 # shellcheck disable=SC2034
-OWN_RANK_TESTS='Collectives*:Messages*:Failures*-*AsProcesses*:*Late*:*Killed:*Leaves:*Interrupted:*Fork*:*NobodySends:*EndTogether*:*HoldsNothing*:*AreWritten*'
+OWN_RANK_TESTS='Collectives*:Messages*:Failures*-*AsProcesses*:*Late*:*Killed:*OtherEngines*:*WorkOfTheProcess*:*BeforeAPart*:*Interrupted:*Fork*:*NobodySends:*EndTogether*:*HoldsNothing*:*AreWritten*'
 
 # Exit status 77, which says that tests are left out, unless a job can be started here.
 expect_mpirun() {

@@ -19,6 +19,7 @@
 #include "plait/comm/group.h"
 #include "plait/comm/memory_store.h"
 
+#include "tests/comm/emulated_gpus.h"
 #include "tests/io/temporary_folder.h"
 
 namespace plait::dist {
@@ -45,8 +46,9 @@ inline std::string test_engine() {
   return named == nullptr ? "local" : named;
 }
 
-// Others cannot tell as much of ranks that are late or have left.
-inline bool is_local() { return test_engine() == "local"; }
+inline bool is_nccl() { return test_engine() == "nccl"; }
+// Others cannot tell as much of ranks that are late or have left. On one host, nccl asks local.
+inline bool is_local() { return test_engine() == "local" || is_nccl(); }
 
 constexpr Duration kTestTimeout = std::chrono::seconds(60);
 
@@ -56,6 +58,18 @@ inline void expect_success(int rank, const std::function<void()>& work) {
   } catch (const std::exception& error) {
     ADD_FAILURE() << "rank " << rank << ": " << error.what();
   }
+}
+
+// A rank of a group of the engine that is tested.
+inline std::shared_ptr<Group> join_as(const std::shared_ptr<Store>& store, int rank, int size) {
+  if (is_nccl()) use_emulated_gpus(8, 64 << 20);
+  auto group = Group::join({.store = store,
+                            .rank = rank,
+                            .size = size,
+                            .engine = test_engine(),
+                            .timeout = kTestTimeout});
+  rank_device() = group->device();
+  return group;
 }
 
 // Each process is a rank of all tests, as run_by_mpi.sh and run_on_hosts.sh start it.
@@ -72,11 +86,7 @@ inline void run_on_own_rank(int size, const OnRank& on_rank) {
   if (rank >= size) return;
   expect_success(rank, [&] {
     const auto store = std::make_shared<FileStore>(path, 0, kTestTimeout);
-    on_rank(*Group::join({.store = store,
-                          .rank = rank,
-                          .size = size,
-                          .engine = test_engine(),
-                          .timeout = kTestTimeout}));
+    on_rank(*join_as(store, rank, size));
   });
 }
 
@@ -85,29 +95,19 @@ inline void run_on_threads(int size, const OnRank& on_rank) {
   const auto store = std::make_shared<MemoryStore>();
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < size; ++rank) {
-    ranks.emplace_back([&, rank] {
-      expect_success(rank, [&] {
-        on_rank(*Group::join({.store = store,
-                              .rank = rank,
-                              .size = size,
-                              .engine = test_engine(),
-                              .timeout = kTestTimeout}));
-      });
-    });
+    ranks.emplace_back(
+        [&, rank] { expect_success(rank, [&] { on_rank(*join_as(store, rank, size)); }); });
   }
   for (std::thread& rank : ranks) rank.join();
+  EXPECT_EQ(emulator_findings(), "");
 }
 
 // The work of one rank in a forked process: true if the function returns without failed checks.
 inline bool succeeds(const OnRank& on_rank, const std::string& path, int rank, int size) {
   try {
     const auto store = std::make_shared<FileStore>(path, 0, kTestTimeout);
-    const auto group = Group::join({.store = store,
-                                    .rank = rank,
-                                    .size = size,
-                                    .engine = test_engine(),
-                                    .timeout = kTestTimeout});
-    on_rank(*group);
+    on_rank(*join_as(store, rank, size));
+    EXPECT_EQ(emulator_findings(), "");
   } catch (const std::exception& error) {
     std::cerr << "rank " << rank << ": " << error.what() << "\n";
     return false;

@@ -79,9 +79,11 @@ TEST(Notice, IsReadAsItWasWritten) {
   const Notice notice{
       .version = 5,
       .calls = {{3, 77, "all_reduce(sum) of f32[4]", {1, 2}, {3}}, {4, 78, "barrier"}},
-      .messages = {{9, true, 1, -4, "f32[4]", "a.py:3", 7}, {10, false, -1, 2, "i8[1]", ""}}};
+      .messages = {{9, true, 1, -4, "f32[4]", "a.py:3", 7}, {10, false, -1, 2, "i8[1]", ""}},
+      .has_left = true};
   const std::string bytes = bytes_of(notice);
   EXPECT_EQ(bytes_of(read_notice(bytes)), bytes);
+  EXPECT_TRUE(read_notice(bytes).has_left);
   EXPECT_TRUE(read_notice("").calls.empty());
   for (size_t size = 1; size < bytes.size(); ++size) {
     EXPECT_THROW(read_notice(bytes.substr(0, size)), ParseError) << size;
@@ -102,6 +104,30 @@ TEST(Notice, TellsTheFirstDifference) {
                                {with_calls({{0, 1, "all_to_all", {4, 5}, {4, 6}}}),
                                 with_calls({{0, 1, "all_to_all", {7, 8}, {5, 8}}})}),
             "all_to_all: rank 1 sends 7 elements to rank 0, which expects 6");
+}
+
+TEST(Notice, TellsOfARankThatHasLeft) {
+  const Notice own = with_calls({{0, 1, "barrier"}, {1, 2, "gather"}});
+  Notice other = with_calls({{0, 1, "barrier"}});
+  EXPECT_EQ(difference_between(0, 1, {}, {own, other}), "");
+  other.has_left = true;
+  EXPECT_EQ(difference_between(0, 1, {}, {own, other}),
+            "gather: rank 1 has ended or left the group; rank 1 called barrier last");
+  EXPECT_EQ(difference_between(1, 0, {}, {own, other}), "");
+  Notice same = own;
+  same.has_left = true;
+  EXPECT_EQ(difference_between(0, 1, {}, {own, same}), "");
+}
+
+TEST(Notice, SaysWhatARankDoes) {
+  Notice notice = with_calls({{0, 1, "barrier"}, {1, 2, "gather at a.py:1"}});
+  EXPECT_EQ(state_of(3, notice), "rank 3 called gather at a.py:1 last");
+  notice.messages = {{1, true, 1, 4, "f32[3]", "b.py:2"}, {2, false, -1, 0, "i8[1]", ""}};
+  EXPECT_EQ(
+      state_of(3, notice),
+      "rank 3 called gather at a.py:1 last, and waits in recv of i8[1] from any rank; its send "
+      "of f32[3] to rank 1 with tag 4 at b.py:2 is not received");
+  EXPECT_EQ(state_of(3, {}), "nothing is heard of rank 3");
 }
 
 Notice with_messages(uint64_t version, std::vector<Notice::Message> messages) {

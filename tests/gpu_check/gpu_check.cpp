@@ -4,6 +4,7 @@
 //   plait_gpu_check replay FILE [FIRST]       recorded cases beside the CPU; exits with 1 if one
 //   differs,
 //                                             with 3 if the device was lost
+//   plait_gpu_check nccl                      calls among the GPUs; exits with 1 if one is wrong
 //   plait_gpu_check speed [NAME [SECONDS]]    a line of JSON for each operation
 #include <cstdio>
 #include <string>
@@ -16,6 +17,7 @@
 #include "plait/tensor/memory/device_memory.h"
 
 #include "tests/gpu_check/device_speed.h"
+#include "tests/gpu_check/nccl_check.h"
 #include "tests/gpu_check/recorded_cases.h"
 
 namespace plait::gpu_check {
@@ -47,13 +49,15 @@ int run(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments[0];
   if (command == "device") return describe(), 0;
   if (command == "replay" && arguments.size() > 1) return replay_all(arguments);
+  if (command == "nccl") return check_nccl() == 0 ? 0 : kFailed;
   if (command == "speed") {
     measure(arguments.size() > 1 ? arguments[1] : "",
             arguments.size() > 2 ? std::stod(arguments[2]) : 0.2);
     return 0;
   }
-  fmt::print(stderr,
-             "usage: plait_gpu_check device | replay FILE [FIRST] | speed [NAME [SECONDS]]\n");
+  fmt::print(
+      stderr,
+      "usage: plait_gpu_check device | replay FILE [FIRST] | nccl | speed [NAME [SECONDS]]\n");
   return kBadArguments;
 }
 

@@ -51,6 +51,10 @@ class GpuCheck(unittest.TestCase):
     def test_the_device_is_described(self):
         self.assertIn("sm_90", run(PROGRAM, "device").stdout)
 
+    def test_calls_among_the_gpus_are_right(self):
+        checked = run(PROGRAM, "nccl")
+        self.assertEqual((checked.returncode, checked.stdout), (0, "NCCL 22809, 2 ranks, 0 failures\n"), checked.stderr)
+
     def test_small_operations_are_timed(self):
         timed = run(PROGRAM, "speed", "add 16 f32", "0.01")
         self.assertRegex(timed.stdout, r'"name": "add 16 f32", "microseconds": [\d.]+, "mean": 0\.')

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "plait/comm/group.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::dist {
@@ -11,7 +12,7 @@ namespace plait::dist {
 // runs.
 void refuse_recording(std::string_view function);
 // Its elements in row-major order. TypeError within a transform, DeviceError for one on another
-// device: both name the function.
-Array operand_of(std::string_view function, const Tensor& x);
+// device than that of the group: both name the function.
+Array operand_of(std::string_view function, const Tensor& x, const Group& group);
 
 }  // namespace plait::dist

@@ -12,9 +12,14 @@ constinit Setting<std::string> kCallLog(
      .standard = "",
      .description = "folder in which a process writes its last 1,000 calls to other ranks when one "
                     "fails"});
+constinit Setting<std::string> kNccl(
+    {.name = "nccl",
+     .standard = "auto",
+     .description = "the library of the engine nccl: auto, or a path",
+     .form = "auto or a path"});
 
 namespace {
-const ListedSettings listed{&kAgreement, &kCallLog};
+const ListedSettings listed{&kAgreement, &kCallLog, &kNccl};
 }  // namespace
 
 }  // namespace plait::dist

@@ -9,5 +9,6 @@ namespace plait::dist {
 
 extern Setting<bool> kAgreement;
 extern Setting<std::string> kCallLog;
+extern Setting<std::string> kNccl;
 
 }  // namespace plait::dist

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "plait/comm/inside/calls/collective_call.h"
 #include "plait/comm/inside/calls/message.h"
+#include "plait/core/device.h"
 
 namespace plait::dist {
 
@@ -37,12 +39,23 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual std::string_view name() const = 0;
+  // Where the buffers of this rank are.
+  virtual Device device() const { return Device(); }
   // Calls are begun in the order in which the group makes them, one after the other has ended.
   virtual std::unique_ptr<Task> begin(Call call) = 0;
   // Messages are in no order with calls.
   virtual std::unique_ptr<Task> begin(Message message) = 0;
   // Throws the DistError of a group that has failed.
   virtual void check() = 0;
+  // Fails the group with this text, unless it has failed; throws the text that it failed with.
+  virtual void fail(const std::string& text) = 0;
+  // That a rank has ended, or left the group, in words; empty if it is there, or the engine cannot
+  // tell.
+  virtual std::string absence_of(int rank) = 0;
+  // Fails the group: this rank does not go on, for this reason.
+  virtual void give_up(const std::string& reason) = 0;
+  // Before the group is left: waits until messages that were sent are received.
+  virtual void leave() {}
   // How a thread waits for a task: it tries some steps, and then goes on, or sleeps until something
   // has changed, or for this time. True when the task is over.
   virtual Patience patience() const = 0;

@@ -32,8 +32,19 @@ void pause_core() {
 
 }  // namespace
 
+template <class Run>
+auto Lane::with_numbering(const Run& run) {
+  try {
+    return run();
+  } catch (DistError& error) {
+    if (!numbering_.empty()) error.prepend(numbering_);
+    throw;
+  }
+}
+
 void Lane::run(Call call, Duration timeout) {
   if (!begin_driving()) {
+    expect_other_driver(call);
     const auto work = std::make_shared<Work>();
     start(std::move(call), timeout, work);
     return work->wait();
@@ -53,7 +64,7 @@ void Lane::run_here(Operation operation, Duration timeout) {
   CallLog& log = CallLog::of_process();
   const uint64_t entry = log.begin(group_, operation);
   try {
-    drive(*engine_->begin(std::move(operation)), timeout);
+    with_numbering([&] { drive(*engine_->begin(std::move(operation)), timeout); });
   } catch (const std::exception& error) {
     log.end(entry, true);
     log.write(error.what());
@@ -65,11 +76,21 @@ void Lane::run_here(Operation operation, Duration timeout) {
 bool Lane::begin_driving() {
   const std::lock_guard lock(mutex_);
   if (is_driven_ || !queue_.empty()) return false;
+  driver_ = std::this_thread::get_id();
   return is_driven_ = true;
+}
+
+void Lane::expect_other_driver(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  if (!is_driven_ || driver_ != std::this_thread::get_id()) return;
+  throw DistError("{}: this thread is within another call of the group, for which it would wait",
+                  dist::text_of(call))
+      .hint("code that runs within a call, such as a handler of a signal, cannot call the group");
 }
 
 bool Lane::end_driving() {
   const std::lock_guard lock(mutex_);
+  driver_ = {};
   is_driven_ = false;
   return !queue_.empty();
 }
@@ -99,7 +120,7 @@ void Lane::drive(Task& task, Duration timeout) {
 }
 
 void Lane::start(Call call, Duration timeout, std::shared_ptr<Work> work) {
-  engine_->check();
+  with_numbering([&] { engine_->check(); });
   {
     const std::lock_guard lock(mutex_);
     const uint64_t entry = CallLog::of_process().begin(group_, call);
@@ -112,7 +133,7 @@ void Lane::run(Message message, Duration timeout) { run_here(std::move(message),
 
 void Lane::start(Message message, Duration timeout, std::shared_ptr<Work> work) {
   const uint64_t entry = CallLog::of_process().begin(group_, message);
-  std::unique_ptr<Task> task = engine_->begin(std::move(message));
+  std::unique_ptr<Task> task = with_numbering([&] { return engine_->begin(std::move(message)); });
   {
     const std::lock_guard lock(mutex_);
     messages_.push_back({{}, Deadline(timeout), timeout, std::move(work), entry, std::move(task)});
@@ -123,7 +144,7 @@ void Lane::start(Message message, Duration timeout, std::shared_ptr<Work> work) 
 template <class Go>
 bool Lane::go_on(Queued& queued, const Go& go, std::exception_ptr& failure) {
   try {
-    return go(queued);
+    return with_numbering([&] { return go(queued); });
   } catch (...) {
     failure = std::current_exception();
     return true;
@@ -191,6 +212,21 @@ bool Lane::advance() {
          is_message_over;
 }
 
+void Lane::check_queue() {
+  std::string late;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Queued& queued : queue_) {
+      if (queued.task || !queued.deadline.has_passed()) continue;
+      late = fmt::format("called {}, which did not begin within {} s, behind other calls",
+                         dist::text_of(queued.call),
+                         static_cast<double>(queued.timeout.count()) / 1000);
+      break;
+    }
+  }
+  if (!late.empty()) engine_->give_up(late);
+}
+
 void Lane::check() {
   const auto check = [](Queued& queued) {
     if (!queued.task) return false;
@@ -201,6 +237,7 @@ void Lane::check() {
   };
   with_messages(check);
   with_first(check);
+  check_queue();
 }
 
 bool Lane::has_work() {

@@ -12,6 +12,7 @@
 
 #include "plait/comm/collectives.h"
 #include "plait/comm/group.h"
+#include "plait/comm/launched.h"
 #include "plait/comm/messages.h"
 
 #include "python/bindings/comm/durations.h"
@@ -25,15 +26,21 @@ using nb::arg;
 
 // ---- Groups and works.
 
+// "" is none: the engine chooses.
+std::optional<Device> given_device(const std::string& name) {
+  return name.empty() ? std::nullopt : std::optional(Device(name));
+}
+
 std::shared_ptr<Group> join(std::shared_ptr<Store> store, int rank, int size, std::string engine,
-                            std::string name, double seconds) {
+                            std::string name, double seconds, const std::string& device) {
   return computed([&] {
     return Group::join({.store = std::move(store),
                         .rank = rank,
                         .size = size,
                         .engine = std::move(engine),
                         .name = std::move(name),
-                        .timeout = duration_of(seconds)});
+                        .timeout = duration_of(seconds),
+                        .device = given_device(device)});
   });
 }
 
@@ -43,17 +50,26 @@ void bind_groups(nb::module_& m) {
       .def("size", &Group::size)
       .def("name", &Group::name)
       .def("engine", [](const Group& group) { return std::string(group.engine()); })
+      .def("device", [](const Group& group) { return text_of(group.device()); })
       .def("timeout", [](const Group& group) { return seconds_of(group.timeout()); })
       .def("store", &Group::store)
+      .def("leave", [](Group& group) { computed([&] { group.leave(); }); })
+      .def("give_up", [](Group& group, const std::string& reason) { group.give_up(reason); })
       .def("subgroup", [](Group& group, const std::vector<int>& ranks, double seconds,
-                          std::string engine, bool by_members) {
+                          std::string engine, bool by_members, const std::string& device) {
         return computed([&] {
           return group.subgroup(ranks, {.engine = std::move(engine),
                                         .timeout = given_duration(seconds),
-                                        .by_members = by_members});
+                                        .by_members = by_members,
+                                        .device = given_device(device)});
         });
       });
   m.def("join", join);
+  m.def("launch_variable", [](const std::string& name) { return launch_variable(name); });
+  m.def("place_of_job", [] {
+    const std::optional<Place> place = place_of_job();
+    return place ? std::optional(std::pair(place->host, place->port)) : std::nullopt;
+  });
   m.def("engines", engine_names);
   m.def("recent_calls", recent_calls);
   nb::class_<Work>(m, "Work")

@@ -35,11 +35,10 @@ void* map_reserved(size_t bytes, int protection) {
   return mapped;
 }
 
-char* map_shared_file(size_t bytes) {
-  const int file = memfd_create("plait_emulated_device", MFD_CLOEXEC);
+char* map_shared_file(size_t bytes, int& file) {
+  file = memfd_create("plait_emulated_device", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
   void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-  close(file);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   madvise(mapped, bytes, MADV_DONTDUMP);
   return static_cast<char*>(mapped);
@@ -219,13 +218,14 @@ namespace {
 struct AllMemory {
   size_t space = rounded_up(settings().memory * 4, size_t{2} << 20);
   uint64_t hidden;
+  int file = -1;
   char* access;
   std::vector<std::unique_ptr<DeviceMemory>> devices;
 
   AllMemory() {
     const auto count = static_cast<size_t>(settings().devices);
     hidden = reinterpret_cast<uint64_t>(map_reserved(count * space, PROT_NONE));
-    access = map_shared_file(count * space);
+    access = map_shared_file(count * space, file);
     for (size_t k = 0; k < count; ++k) {
       devices.push_back(std::make_unique<DeviceMemory>(
           static_cast<int>(k), hidden + k * space, access + k * space, space, settings().memory));
@@ -249,6 +249,11 @@ std::map<uint64_t, Alias>& aliases() {
 }
 
 }  // namespace
+
+MemoryFile memory_file() {
+  const AllMemory& all = all_memory();
+  return {all.file, all.hidden, all.devices.size() * all.space};
+}
 
 DeviceMemory& memory_of(int device) { return *all_memory().devices[static_cast<size_t>(device)]; }
 

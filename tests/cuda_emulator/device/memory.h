@@ -104,6 +104,15 @@ class DeviceMemory {
   size_t poisoned_bytes_ = 0;
 };
 
+// The file of the memory of all devices, and where its bytes are as callers see them: for other
+// processes, which map it.
+struct MemoryFile {
+  int descriptor = -1;
+  uint64_t begin = 0;
+  size_t bytes = 0;
+};
+MemoryFile memory_file();
+
 // The memory of a device; made when first asked for.
 DeviceMemory& memory_of(int device);
 // The device whose memory has this address, as callers see it; -1: none.

@@ -24,12 +24,12 @@ void wait_for(Stream& stream) {
 
 bool is_over(const Event& event) { return !event.marker || event.marker->is_done; }
 
-// A poll is told once that the work goes on; then it is done, so that a loop that polls ends.
+// A poll is told once that the work goes on; then it is done, so that a loop that polls ends,
+// unless others take part in the work.
 CUresult poll(bool is_done, int& polls, const std::shared_ptr<Marker>& marker) {
   if (is_done) return CUDA_SUCCESS;
-  if (polls++ == 0) return CUDA_ERROR_NOT_READY;
+  if (polls++ == 0 || !run_until(marker, false)) return CUDA_ERROR_NOT_READY;
   polls = 0;
-  run_until(marker);
   return CUDA_SUCCESS;
 }
 

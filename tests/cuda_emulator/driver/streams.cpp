@@ -1,5 +1,6 @@
 #include "tests/cuda_emulator/driver/streams.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "tests/cuda_emulator/device/findings.h"
@@ -14,6 +15,14 @@ double milliseconds_now() {
       .count();
 }
 
+std::vector<Stream*> all_streams() {
+  std::vector<Stream*> streams;
+  for (const auto& context : state().contexts) streams.push_back(&context->legacy);
+  const auto& others = state().streams.in_order();
+  streams.insert(streams.end(), others.begin(), others.end());
+  return streams;
+}
+
 // Waits until no other thread runs work of the stream.
 void wait_while_busy(Stream& stream) {
   std::unique_lock lock(driver_mutex(), std::adopt_lock);
@@ -21,14 +30,55 @@ void wait_while_busy(Stream& stream) {
   lock.release();
 }
 
-// Runs the first work of a stream, after what it waits for.
-void step(Stream& stream) {
-  if (stream.is_busy) return wait_while_busy(stream);
+bool is_first(const Stream& stream, const std::shared_ptr<Marker>& marker) {
+  return !stream.is_busy && !stream.queue.empty() && stream.queue.front().done == marker;
+}
+
+bool step(Stream& stream, bool may_wait);
+
+// The other streams of the process, which devices run without being asked, may have what it waits
+// for.
+void advance_others(const Stream& waiting) {
+  static bool is_advancing = false;
+  if (is_advancing) return;
+  is_advancing = true;
+  for (Stream* const stream : all_streams()) {
+    const auto takes_part = [](const Work& work) { return static_cast<bool>(work.is_ready); };
+    while (stream != &waiting && std::ranges::any_of(stream->queue, takes_part)) {
+      if (!step(*stream, false)) break;
+    }
+  }
+  is_advancing = false;
+}
+
+// True when the first work of the stream may run, or is no longer the first one.
+bool become_ready(Stream& stream, const std::shared_ptr<Marker>& first, bool may_wait) {
+  while (is_first(stream, first)) {
+    const auto is_ready = stream.queue.front().is_ready;
+    if (!is_ready || stream.context->sticky != CUDA_SUCCESS || is_ready()) return true;
+    advance_others(stream);
+    if (!is_first(stream, first) || is_ready()) return true;
+    if (!may_wait) return false;
+    wait_for_others();
+  }
+  return true;
+}
+
+// Runs the first work of a stream, after what it waits for. False if it does not, since it would
+// wait for other threads or processes.
+bool step(Stream& stream, bool may_wait) {
+  if (stream.is_busy) {
+    if (may_wait) wait_while_busy(stream);
+    return may_wait;
+  }
   const auto waits_for = stream.queue.front().waits_for;
   const auto first = stream.queue.front().done;
-  for (const auto& marker : waits_for) run_until(marker);
-  // Others may have run meanwhile, if one of them was a function of the host.
-  if (stream.is_busy || stream.queue.empty() || stream.queue.front().done != first) return;
+  for (const auto& marker : waits_for) {
+    if (!run_until(marker, may_wait)) return false;
+  }
+  if (!become_ready(stream, first, may_wait)) return false;
+  // Others may have run meanwhile.
+  if (!is_first(stream, first)) return true;
   Work work = std::move(stream.queue.front());
   stream.queue.pop_front();
   stream.is_busy = true;
@@ -41,14 +91,7 @@ void step(Stream& stream) {
   work.done->milliseconds = milliseconds_now();
   work.done->is_done = true;
   stream_progress().notify_all();
-}
-
-std::vector<Stream*> all_streams() {
-  std::vector<Stream*> streams;
-  for (const auto& context : state().contexts) streams.push_back(&context->legacy);
-  const auto& others = state().streams.in_order();
-  streams.insert(streams.end(), others.begin(), others.end());
-  return streams;
+  return true;
 }
 
 // Other streams may run before what is waited for: with other orders than 0 they do.
@@ -66,7 +109,8 @@ void run_others(const Stream& waited) {
     size_t count = order == 1 ? stream.queue.size()
                               : static_cast<size_t>(chosen_order(
                                     static_cast<int>(stream.queue.size()) + 1, salt + 7)[0]);
-    for (; count && !stream.queue.empty(); --count) step(stream);
+    for (; count && !stream.queue.empty() && step(stream, false); --count) {
+    }
   }
 }
 
@@ -127,15 +171,25 @@ void enqueue_and_wait(Stream& stream, Work work) {
   run_until(done);
 }
 
-void run_until(const std::shared_ptr<Marker>& marker) {
-  if (!marker || marker->is_done) return;
+void wait_for_others() {
+  std::unique_lock lock(driver_mutex(), std::adopt_lock);
+  stream_progress().wait_until(lock,
+                               std::chrono::system_clock::now() + std::chrono::microseconds(100));
+  lock.release();
+}
+
+bool run_until(const std::shared_ptr<Marker>& marker, bool may_wait) {
+  if (!marker || marker->is_done) return true;
   static bool is_ordering = false;
   if (!is_ordering) {
     is_ordering = true;
     run_others(*marker->stream);
     is_ordering = false;
   }
-  while (!marker->is_done) step(*marker->stream);
+  while (!marker->is_done) {
+    if (!step(*marker->stream, may_wait)) return false;
+  }
+  return true;
 }
 
 void drain(Stream& stream) {

@@ -34,6 +34,9 @@ struct Marker {
 struct Work {
   int kind = 0;                   // the CU_GRAPH_NODE_TYPE_… of its node in a graph
   std::function<CUresult()> run;  // may be empty
+  // Goes on with what other threads or processes take part in; true when `run` may be called. May
+  // be empty.
+  std::function<bool()> is_ready = {};
   bool is_host_function = false;
   const void* identity = nullptr;  // the function of a kernel
   std::shared_ptr<Marker> done = std::make_shared<Marker>();
@@ -73,7 +76,10 @@ CUresult run_work(const Work& work);
 void enqueue(Stream& stream, Work work);
 // As above, and waits for it.
 void enqueue_and_wait(Stream& stream, Work work);
-void run_until(const std::shared_ptr<Marker>& marker);
+// False if it would wait for other threads or processes, and may not.
+bool run_until(const std::shared_ptr<Marker>& marker, bool may_wait = true);
+// Waits, without the lock, until other threads or processes may have done something.
+void wait_for_others();
 void drain(Stream& stream);
 void drain(Context& context);
 bool is_drained(const Stream& stream);

@@ -5,6 +5,7 @@
 #include "tests/cuda_emulator/abi/cublaslt.h"
 #include "tests/cuda_emulator/abi/cuda.h"
 #include "tests/cuda_emulator/abi/cudnn.h"
+#include "tests/cuda_emulator/abi/nccl.h"
 #include "tests/cuda_emulator/abi/nvrtc.h"
 
 namespace emulator_test {
@@ -202,6 +203,28 @@ struct Library {
       "cudnnConvolutionBackwardData"};
   Imported<decltype(::cudnnConvolutionBackwardFilter)> cudnnConvolutionBackwardFilter{
       "cudnnConvolutionBackwardFilter"};
+  Imported<decltype(::ncclGetVersion)> ncclGetVersion{"ncclGetVersion"};
+  Imported<decltype(::ncclGetErrorString)> ncclGetErrorString{"ncclGetErrorString"};
+  Imported<decltype(::ncclGetLastError)> ncclGetLastError{"ncclGetLastError"};
+  Imported<decltype(::ncclGetUniqueId)> ncclGetUniqueId{"ncclGetUniqueId"};
+  Imported<decltype(::ncclCommInitRankConfig)> ncclCommInitRankConfig{"ncclCommInitRankConfig"};
+  Imported<decltype(::ncclCommInitRank)> ncclCommInitRank{"ncclCommInitRank"};
+  Imported<decltype(::ncclCommGetAsyncError)> ncclCommGetAsyncError{"ncclCommGetAsyncError"};
+  Imported<decltype(::ncclCommCount)> ncclCommCount{"ncclCommCount"};
+  Imported<decltype(::ncclCommCuDevice)> ncclCommCuDevice{"ncclCommCuDevice"};
+  Imported<decltype(::ncclCommUserRank)> ncclCommUserRank{"ncclCommUserRank"};
+  Imported<decltype(::ncclCommFinalize)> ncclCommFinalize{"ncclCommFinalize"};
+  Imported<decltype(::ncclCommDestroy)> ncclCommDestroy{"ncclCommDestroy"};
+  Imported<decltype(::ncclCommAbort)> ncclCommAbort{"ncclCommAbort"};
+  Imported<decltype(::ncclGroupStart)> ncclGroupStart{"ncclGroupStart"};
+  Imported<decltype(::ncclGroupEnd)> ncclGroupEnd{"ncclGroupEnd"};
+  Imported<decltype(::ncclAllReduce)> ncclAllReduce{"ncclAllReduce"};
+  Imported<decltype(::ncclReduce)> ncclReduce{"ncclReduce"};
+  Imported<decltype(::ncclBroadcast)> ncclBroadcast{"ncclBroadcast"};
+  Imported<decltype(::ncclAllGather)> ncclAllGather{"ncclAllGather"};
+  Imported<decltype(::ncclReduceScatter)> ncclReduceScatter{"ncclReduceScatter"};
+  Imported<decltype(::ncclSend)> ncclSend{"ncclSend"};
+  Imported<decltype(::ncclRecv)> ncclRecv{"ncclRecv"};
 };
 
 const Library& library();

@@ -46,6 +46,7 @@ struct Call {
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
   std::shared_ptr<const void> keeps = {};  // owns the buffers
+  bool moves_nothing = false;              // ranks only compare it: the data goes another way
   Location where = {};
 
   int64_t count_of(int rank) const {

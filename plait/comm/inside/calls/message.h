@@ -22,9 +22,12 @@ struct Message {
   int64_t count = 0;
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
-  std::shared_ptr<const void> keeps = {};         // owns the buffer
+  bool moves_nothing = false;              // ranks only compare it: the data goes another way
+  std::shared_ptr<const void> keeps = {};  // owns the buffer
   std::shared_ptr<std::atomic<int>> source = {};  // set to the rank that has sent it
   Location where = {};
+
+  int64_t bytes() const { return moves_nothing ? 0 : count * size_of(dtype); }
 };
 
 std::string type_text(DType dtype, int64_t count);  // "f32[4]"

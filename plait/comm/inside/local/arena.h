@@ -26,6 +26,8 @@ inline constexpr size_t kSlotBytes = size_t{512} << 10;
 inline constexpr size_t kLineBytes = 48;  // fit into one cache line beside its counter
 inline constexpr uint64_t kRecords = 64;  // more than the calls that ranks are apart
 inline constexpr size_t kPlaceBytes = 200;
+inline constexpr size_t kWaitBytes = 400;
+inline constexpr uint64_t kWaits = 8;
 inline constexpr uint64_t kRingBytes = uint64_t{256} << 10;
 
 // A short payload with its counter: it moves between cores together.
@@ -57,6 +59,10 @@ struct RankBlock {
   alignas(64) std::array<std::atomic<uint64_t>, kRecords> histories;
   std::array<CallRecord, kRecords> records;
   std::array<Line, kSlots> lines;
+  // Messages for which it has waited for a while, the last ones; texts end with 0.
+  std::atomic<uint64_t> waits{0};     // that it has begun
+  std::atomic<uint32_t> in_waits{0};  // threads that still wait
+  std::array<std::array<char, kWaitBytes>, kWaits> wait_texts;
 };
 
 // Bytes that flow from one rank to another (messages.h). The counters only grow.

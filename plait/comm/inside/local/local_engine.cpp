@@ -137,6 +137,11 @@ void LocalEngine::check() {
   if (const auto text = text_of(arena_.head().failure)) throw DistError("{}", *text);
 }
 
+void LocalEngine::give_up(const std::string& reason) {
+  fail_with(arena_.head().failure, fmt::format("rank {} {}", rank_, reason));
+  ring();
+}
+
 const std::string& LocalEngine::place_text(Location where) {
   const auto found = std::ranges::find(places_, where, &std::pair<Location, std::string>::first);
   if (found != places_.end()) return found->second;
@@ -181,6 +186,13 @@ bool LocalEngine::has_ended(int rank) const {
   return process >= 0 && ::poll(&polled, 1, 0) == 1;
 }
 
+std::string LocalEngine::absence_of(int rank) {
+  if (!has_ended(rank)) return {};
+  const bool has_left = arena_.rank(rank).state.load() == RankState::left;
+  return fmt::format("rank {} has {}; {}", rank, has_left ? "left the group" : "ended",
+                     last_call_of(rank));
+}
+
 uint64_t LocalEngine::first_difference(int rank, uint64_t latest) const {
   const auto& own = arena_.rank(rank_).records;
   const auto& other = arena_.rank(rank).records;
@@ -202,10 +214,27 @@ std::string LocalEngine::described(int rank, uint64_t call) const {
 }
 
 std::string LocalEngine::last_call_of(int rank) const {
-  const uint64_t calls = arena_.rank(rank).calls.load();
-  if (!kAgreement.get()) return fmt::format("rank {} has made {} calls", rank, calls);
-  if (calls == 0) return fmt::format("rank {} has called nothing", rank);
-  return described(rank, calls - 1) + " last";
+  const RankBlock& block = arena_.rank(rank);
+  const uint64_t calls = block.calls.load();
+  std::string text = !kAgreement.get() ? fmt::format("rank {} has made {} calls", rank, calls)
+                     : calls == 0      ? fmt::format("rank {} has called nothing", rank)
+                                       : described(rank, calls - 1) + " last";
+  const uint64_t waits = block.waits.load();
+  if (block.in_waits.load() == 0 || waits == 0) return text;
+  return fmt::format("{}, and waits in {}", text, block.wait_texts[(waits - 1) % kWaits].data());
 }
+
+void LocalEngine::begin_wait(std::string_view message) {
+  RankBlock& own = arena_.rank(rank_);
+  const std::lock_guard lock(waiting_);
+  auto& text = own.wait_texts[own.waits.load() % kWaits];
+  const size_t size = std::min(message.size(), text.size() - 1);
+  std::copy_n(message.begin(), size, text.begin());
+  text[size] = '\0';
+  own.waits.fetch_add(1);
+  own.in_waits.fetch_add(1);
+}
+
+void LocalEngine::end_wait() { arena_.rank(rank_).in_waits.fetch_sub(1); }
 
 }  // namespace plait::dist

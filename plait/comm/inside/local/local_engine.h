@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,7 +17,7 @@
 
 namespace plait::dist {
 
-class LocalEngine : public Engine {
+class LocalEngine final : public Engine {
  public:
   // Returns when all ranks have joined, which share the store. DistError if some do not within the
   // timeout, or are on other hosts.
@@ -28,6 +30,9 @@ class LocalEngine : public Engine {
   std::unique_ptr<Task> begin(Call call) override;
   std::unique_ptr<Task> begin(Message message) override;
   void check() override;
+  [[noreturn]] void fail(const std::string& text) override;
+  std::string absence_of(int rank) override;
+  void give_up(const std::string& reason) override;
   Patience patience() const override { return patience_; }
   bool step_or_sleep(Task& task, std::chrono::milliseconds most) const override;
 
@@ -45,13 +50,14 @@ class LocalEngine : public Engine {
   // Writes what this rank calls, so that the others can compare it.
   void record(Location where, const CallSummary& summary);
   void ring() const;
-  // Fails the group with this text, or with the one that is there; throws it.
-  [[noreturn]] void fail(const std::string& text);
   bool has_ended(int rank) const;
   // The first call, among recent ones, at which a rank and this one differ.
   uint64_t first_difference(int rank, uint64_t latest) const;
   std::string described(int rank, uint64_t call) const;  // "rank 1 called barrier at train.py:3"
-  std::string last_call_of(int rank) const;
+  std::string last_call_of(int rank) const;              // and the message that it waits for
+  // Tells the others that a thread of this rank waits for a message; that it does so no more.
+  void begin_wait(std::string_view message);
+  void end_wait();
 
   int rank_, size_;
   Arena arena_;
@@ -60,6 +66,7 @@ class LocalEngine : public Engine {
   Patience patience_;
   MessageRings messages_;
   std::vector<std::pair<Location, std::string>> places_;  // texts of recent locations
+  std::mutex waiting_;                                    // held to begin a wait
   // The same on all ranks between two calls.
   uint64_t calls_ = 0, history_ = 0, writes_ = 0, rounds_ = 0;
 };

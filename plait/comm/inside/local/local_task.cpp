@@ -152,9 +152,7 @@ void LocalTask::check() {
   if (!engine_.has_ended(blocker_) || step()) return;
   // It has ended, and this rank still waits for it, if it has not come to wait for another one.
   if (!engine_.has_ended(blocker_)) return;
-  const bool has_left = engine_.arena_.rank(blocker_).state.load() == RankState::left;
-  engine_.fail(fmt::format("{}: rank {} has {}; {}", text_of(call_), blocker_,
-                           has_left ? "left the group" : "ended", engine_.last_call_of(blocker_)));
+  engine_.fail(fmt::format("{}: {}", text_of(call_), engine_.absence_of(blocker_)));
 }
 
 void LocalTask::compare_with(int rank) {
@@ -181,9 +179,7 @@ void LocalTask::end_late(std::chrono::milliseconds timeout) {
 }
 
 void LocalTask::give_up(std::string_view reason) {
-  fail_with(engine_.arena_.head().failure,
-            fmt::format("rank {} {} in {}", engine_.rank_, reason, text_of(call_)));
-  engine_.ring();
+  engine_.give_up(fmt::format("{} in {}", reason, text_of(call_)));
 }
 
 }  // namespace plait::dist

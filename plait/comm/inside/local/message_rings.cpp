@@ -13,10 +13,6 @@ namespace {
 
 uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-uint64_t bytes_of(DType dtype, int64_t count) {
-  return static_cast<uint64_t>(count) * static_cast<uint64_t>(size_of(dtype));
-}
-
 // Copies between memory and the bytes of a ring that begin at a position.
 template <class Copy>
 void for_pieces(uint64_t position, uint64_t count, const Copy& copy) {
@@ -41,7 +37,8 @@ void read_from(const Ring& ring, uint64_t position, void* to, uint64_t count) {
 }  // namespace
 
 uint64_t MessageRings::Arriving::size() const {
-  return bytes_of(static_cast<DType>(head.dtype), head.count);
+  if (head.moves_nothing != 0) return 0;
+  return static_cast<uint64_t>(head.count * size_of(static_cast<DType>(head.dtype)));
 }
 
 MessageRings::MessageRings(const Arena& arena, int rank, std::function<void(int rank)> ring_peer)
@@ -64,7 +61,8 @@ std::shared_ptr<Transfer> MessageRings::add(Message message, const std::string& 
   const MessageHead head{.count = added.count,
                          .tag = added.tag,
                          .dtype = static_cast<uint32_t>(added.dtype),
-                         .place_size = static_cast<uint32_t>(place.size())};
+                         .place_size = static_cast<uint32_t>(place.size()),
+                         .moves_nothing = added.moves_nothing ? 1U : 0U};
   transfer->prefix.assign(reinterpret_cast<const char*>(&head), sizeof head);
   transfer->prefix += place;
   transfer->prefix.resize(padded(transfer->prefix.size()));
@@ -96,7 +94,7 @@ void MessageRings::send_to(int rank) {
   while (!sends.empty()) {
     Transfer& first = *sends.front();
     const uint64_t prefix = first.prefix.size();
-    const uint64_t elements = bytes_of(first.message.dtype, first.message.count);
+    const auto elements = static_cast<uint64_t>(first.message.bytes());
     const uint64_t total = prefix + padded(elements);
     const uint64_t space = kRingBytes - (written - ring.read.load());
     const uint64_t end = std::min(total, first.moved + space);
@@ -120,6 +118,16 @@ void MessageRings::send_to(int rank) {
   if (written == before) return;
   ring.written.store(written);
   ring_peer_(rank);
+}
+
+std::string MessageRings::unclaimed(int rank) {
+  const std::lock_guard lock(mutex_);
+  const auto& stored = stored_[static_cast<size_t>(rank)];
+  if (stored.empty()) return {};
+  const auto& [head, place, receiver, bytes, moved] = stored.front();
+  return fmt::format("rank {} has sent {} with tag {}{}{}, which no call receives", rank,
+                     type_text(static_cast<DType>(head.dtype), head.count), head.tag,
+                     place.empty() ? "" : " at ", place);
 }
 
 bool MessageRings::is_awaited(int rank) const {
@@ -202,7 +210,8 @@ bool MessageRings::take_stored(const std::shared_ptr<Transfer>& transfer) {
         stored, [&](const Arriving& each) { return each.head.tag == message.tag; });
     if (found == stored.end()) continue;
     accept(rank, *found, transfer);
-    std::memcpy(message.out, found->stored.data(), found->stored.size());
+    std::copy_n(reinterpret_cast<const std::byte*>(found->stored.data()), found->stored.size(),
+                message.out);
     stored.erase(found);
     if (message.source) message.source->store(rank);
     transfer->is_over.store(true);

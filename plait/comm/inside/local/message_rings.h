@@ -24,7 +24,7 @@ struct MessageHead {
   int32_t tag = 0;
   uint32_t dtype = 0;
   uint32_t place_size = 0;
-  uint32_t unused = 0;
+  uint32_t moves_nothing = 0;  // no elements follow
 };
 
 // A message that is sent or received.
@@ -47,6 +47,9 @@ class MessageRings {
   // Moves bytes as far as the rings allow. DistError if a message is not of the type that its
   // receiver expects.
   void move();
+  // "rank 1 has sent f32[4] with tag 3 at train.py:12, which no call receives", of the first such
+  // message; empty if there is none.
+  std::string unclaimed(int rank);
 
  private:
   // A message that arrives, or has arrived before a call waits for it.

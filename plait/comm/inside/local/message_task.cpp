@@ -14,6 +14,7 @@ MessageTask::MessageTask(LocalEngine& engine, Message message) : engine_(engine)
 }
 
 MessageTask::~MessageTask() {
+  if (has_told_) engine_.end_wait();
   if (transfer_->is_over.load()) return;
   give_up("did not finish");
   engine_.messages_.abandon(transfer_);
@@ -31,12 +32,27 @@ bool MessageTask::step() {
 
 void MessageTask::check() {
   engine_.check();
+  if (!has_told_) engine_.begin_wait(text_of(transfer_->message));
+  has_told_ = true;
   if (!is_deserted() || step()) return;
+  const bool is_of_any = transfer_->message.peer == kAnyRank;
+  engine_.fail(fmt::format(
+      "{}: {}{}", text(),
+      is_of_any ? "all other ranks have ended"
+                : fmt::format("rank {} has ended or left the group", transfer_->message.peer),
+      state_of_peer()));
+}
+
+std::string MessageTask::text() const {
+  return fmt::format("{}, which rank {} called", text_of(transfer_->message), engine_.rank_);
+}
+
+std::string MessageTask::state_of_peer() const {
   const int peer = transfer_->message.peer;
-  engine_.fail(peer == kAnyRank
-                   ? text_of(transfer_->message) + ": all other ranks have ended"
-                   : fmt::format("{}: rank {} has ended or left the group; {}",
-                                 text_of(transfer_->message), peer, engine_.last_call_of(peer)));
+  if (peer == kAnyRank) return {};
+  const std::string unclaimed = engine_.messages_.unclaimed(peer);
+  return fmt::format("; {}{}{}", engine_.last_call_of(peer), unclaimed.empty() ? "" : "; ",
+                     unclaimed);
 }
 
 bool MessageTask::is_deserted() const {
@@ -49,14 +65,12 @@ bool MessageTask::is_deserted() const {
 }
 
 void MessageTask::end_late(std::chrono::milliseconds timeout) {
-  engine_.fail(fmt::format("{} did not end within {} s", text_of(transfer_->message),
-                           static_cast<double>(timeout.count()) / 1000));
+  engine_.fail(fmt::format("{}, did not end within {} s{}", text(),
+                           static_cast<double>(timeout.count()) / 1000, state_of_peer()));
 }
 
 void MessageTask::give_up(std::string_view reason) {
-  fail_with(engine_.arena_.head().failure,
-            fmt::format("rank {} {} in {}", engine_.rank_, reason, text_of(transfer_->message)));
-  engine_.ring();
+  engine_.give_up(fmt::format("{} in {}", reason, text_of(transfer_->message)));
 }
 
 }  // namespace plait::dist

@@ -21,9 +21,12 @@ class MessageTask : public Task {
  private:
   // True if no rank is left that could go on with it.
   bool is_deserted() const;
+  std::string text() const;  // with this rank
+  std::string state_of_peer() const;
 
   LocalEngine& engine_;
   std::shared_ptr<Transfer> transfer_;
+  bool has_told_ = false;  // the other ranks that it waits
 };
 
 }  // namespace plait::dist

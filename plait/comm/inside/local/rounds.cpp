@@ -368,6 +368,7 @@ constexpr int64_t kShortReduction = 32 << 10;  // bytes
 
 std::unique_ptr<Rounds> rounds_of(const Call& call, int rank, int size, size_t slot_bytes) {
   const Shape shape(call, rank, size, slot_bytes);
+  if (call.moves_nothing) return std::make_unique<Barrier>(shape);
   switch (call.kind) {
     case CallKind::new_group:
     case CallKind::barrier: return std::make_unique<Barrier>(shape);

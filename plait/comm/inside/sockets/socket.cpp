@@ -141,7 +141,9 @@ Descriptor listen_at(const HostPort& place) {
   }
   if (made.number() >= 0) return made;
   throw DistError("cannot listen at {}: {}", place.text(), reason(error))
-      .hint(error == EADDRINUSE ? "choose another port; 0 is any that is free" : "");
+      .hint(error == EADDRINUSE
+                ? "another program, or another rank 0, listens there: choose another port"
+                : "");
 }
 
 uint16_t port_of(const Descriptor& listening) {

@@ -7,7 +7,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <functional>
+#include <future>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +21,9 @@
 #include <unistd.h>
 
 #include "plait/comm/inside/calls/message.h"
+#include "plait/comm/inside/deadline.h"
 #include "plait/comm/inside/local/doorbell.h"
+#include "plait/core/inside/system/interruption.h"
 #endif
 
 namespace plait::dist {
@@ -259,9 +264,23 @@ std::shared_ptr<tcp::Device> device_at(const std::string& host) {
 
 std::string key_of(int rank) { return fmt::format("gloo/{}", rank); }
 
+// On another thread, which goes on if this one is interrupted.
+void run_interruptibly(std::function<void()> run) {
+  std::packaged_task<void()> task(std::move(run));
+  std::future<void> end = task.get_future();
+  std::thread(std::move(task)).detach();
+  // The clock of wait_until, since that of wait_for is not known to thread sanitizers.
+  while (end.wait_until(std::chrono::system_clock::now() + kInterruptible) !=
+         std::future_status::ready) {
+    check_interruption();
+  }
+  end.get();
+}
+
 // Each connection has an address of its own: a rank tells those of its connections with the ranks
 // before it, then with those after it.
-void connect(Context& context, Store& store) {
+void connect(const std::shared_ptr<Context>& shared, Store& store) {
+  Context& context = *shared;
   const int rank = context.rank, size = context.size;
   std::string addresses;
   std::vector<std::string> keys;
@@ -272,14 +291,16 @@ void connect(Context& context, Store& store) {
     addresses.append(address.begin(), address.end());
   }
   store.set(key_of(rank), addresses);
-  const std::vector<std::string> all = store.multi_get(keys);
-  for (int other = 0; other < size; ++other) {
-    if (other == rank) continue;
-    const std::string& theirs = all[static_cast<size_t>(other)];
-    const int64_t bytes = static_cast<int64_t>(theirs.size()) / (size - 1);
-    const auto begin = theirs.begin() + bytes * (rank < other ? rank : rank - 1);
-    static_cast<gloo::transport::Pair&>(context.connection(other)).connect({begin, begin + bytes});
-  }
+  run_interruptibly([shared, all = store.multi_get(keys), rank, size] {
+    for (int other = 0; other < size; ++other) {
+      if (other == rank) continue;
+      const std::string& theirs = all[static_cast<size_t>(other)];
+      const int64_t bytes = static_cast<int64_t>(theirs.size()) / (size - 1);
+      const auto begin = theirs.begin() + bytes * (rank < other ? rank : rank - 1);
+      static_cast<gloo::transport::Pair&>(shared->connection(other))
+          .connect({begin, begin + bytes});
+    }
+  });
 }
 
 }  // namespace
@@ -293,7 +314,7 @@ std::unique_ptr<Wire> make_gloo_wire(Store& store, int rank, int size, const std
     auto context = std::make_shared<Context>(device_at(host), rank, size);
     // Gloo waits five times as long for a connection.
     context->setTimeout(std::max<Duration>(timeout / 5, Duration(1)));
-    connect(*context, store);
+    connect(context, store);
     return std::make_unique<GlooWire>(std::move(context));
   } catch (const Error&) {
     throw;

@@ -23,6 +23,7 @@ constexpr const char* kFile = "libmpi.so.40";
 constexpr std::chrono::seconds kLongestEnd{3};
 
 std::atomic<bool> has_failed = false;
+std::atomic<void (*)()> end_first = nullptr;
 pid_t initialised_by = -1;
 
 void* loaded() {
@@ -72,6 +73,7 @@ const MpiLibrary& library() {
 
 void finalise() {
   if (::getpid() != initialised_by) return;
+  if (auto* const end = end_first.load()) end();
   if (!has_failed.load()) {
     library().finalize();
     return;
@@ -117,6 +119,8 @@ const MpiLibrary& MpiLibrary::get() {
 }
 
 void note_failure_of_mpi() { has_failed = true; }
+
+void end_before_finalising(void (*end)()) { end_first = end; }
 
 }  // namespace plait::dist
 

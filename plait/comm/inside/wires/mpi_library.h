@@ -33,5 +33,7 @@ struct MpiLibrary {
 
 // Other ranks may have ended: this process does not wait for them for long when it ends itself.
 void note_failure_of_mpi();
+// Calls this before MPI_Finalize, which no thread may use MPI after.
+void end_before_finalising(void (*end)());
 
 }  // namespace plait::dist

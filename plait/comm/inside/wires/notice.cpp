@@ -68,6 +68,15 @@ std::string difference_of_calls(int rank, const Notice& own, int other_rank, con
 
 std::string at(const std::string& place) { return place.empty() ? "" : " at " + place; }
 
+// "recv of f32[4] from rank 0 with tag 3 at train.py:12"
+std::string text_of(const Notice::Message& message) {
+  return fmt::format("{} of {} {} {}{}{}", message.is_sent ? "send" : "recv", message.type,
+                     message.is_sent ? "to" : "from",
+                     message.peer == kAnyRank ? "any rank" : fmt::format("rank {}", message.peer),
+                     message.tag == 0 ? "" : fmt::format(" with tag {}", message.tag),
+                     at(message.place));
+}
+
 // Messages between two ranks with one tag that are in progress now as before, in order.
 std::vector<Notice::Message> lasting(int rank, bool is_sent, int peer, int tag,
                                      const std::vector<Notice>& before,
@@ -107,6 +116,16 @@ std::string difference_of_messages(int from, int to, const std::vector<Notice>& 
   return {};
 }
 
+// This rank has begun a call that one which has left has not. Messages tell nothing: bytes may be
+// on their way when their sender leaves.
+std::string departure_of(int rank, int other, const std::vector<Notice>& now) {
+  const Notice &own = now[static_cast<size_t>(rank)], &theirs = now[static_cast<size_t>(other)];
+  if (!theirs.has_left || own.calls.empty()) return {};
+  if (!theirs.calls.empty() && theirs.calls.back().number >= own.calls.back().number) return {};
+  return fmt::format("{}: rank {} has ended or left the group; {}", own.calls.back().text, other,
+                     state_of(other, theirs));
+}
+
 }  // namespace
 
 std::string bytes_of(const Notice& notice) {
@@ -130,6 +149,7 @@ std::string bytes_of(const Notice& notice) {
     append_text(bytes, message.place);
     plait::append_number<uint64_t>(bytes, message.ended);
   }
+  plait::append_number<uint8_t>(bytes, notice.has_left ? 1 : 0);
   return std::string(characters_of(bytes));
 }
 
@@ -158,10 +178,23 @@ Notice read_notice(std::string_view bytes) {
     message.ended = reader.number<uint64_t>();
     notice.messages.push_back(std::move(message));
   }
+  notice.has_left = reader.number<uint8_t>() != 0;
   if (reader.left() > 0) {
     throw ParseError("byte {}: a notice of a rank has ended", reader.position());
   }
   return notice;
+}
+
+std::string state_of(int rank, const Notice& notice) {
+  std::string text = notice.calls.empty() ? fmt::format("nothing is heard of rank {}", rank)
+                                          : called(rank, notice.calls.back()) + " last";
+  const auto said = [&](bool is_sent, const char* begin, const char* end) {
+    const auto found = std::ranges::find(notice.messages, is_sent, &Notice::Message::is_sent);
+    if (found != notice.messages.end()) text += begin + text_of(*found) + end;
+  };
+  said(false, ", and waits in ", "");
+  said(true, "; its ", " is not received");
+  return text;
 }
 
 std::string difference_between(int rank, int other, const std::vector<Notice>& before,
@@ -170,6 +203,7 @@ std::string difference_between(int rank, int other, const std::vector<Notice>& b
   std::string text = difference_of_calls(rank, own, other, theirs);
   if (text.empty()) text = difference_of_messages(rank, other, before, now);
   if (text.empty()) text = difference_of_messages(other, rank, before, now);
+  if (text.empty()) text = departure_of(rank, other, now);
   return text;
 }
 

@@ -31,11 +31,16 @@ struct Notice {
   uint64_t version = 0;                // grows with each notice of a rank
   std::vector<Call> calls = {};        // the last ones
   std::vector<Message> messages = {};  // in progress
+  bool has_left = false;               // the group
 };
 
 std::string bytes_of(const Notice& notice);
 // No bytes are an empty one; ParseError if they are not those of a notice.
 Notice read_notice(std::string_view bytes);
+
+// "rank 1 called barrier at train.py:3 last, and waits in recv of f32[4] from rank 0 at
+// train.py:9", as far as its notice tells.
+std::string state_of(int rank, const Notice& notice);
 
 // Why the calls of two ranks do not meet; empty if their notices do not tell. By rank: those that
 // were read before, and now. Calls that were made stay made, but a message that is not in both

@@ -12,6 +12,8 @@
 #include "plait/comm/inside/wires/wire_task.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
+#include "plait/core/inside/system/interruption.h"
+#include "plait/core/log.h"
 
 namespace plait::dist {
 namespace {
@@ -20,8 +22,11 @@ namespace {
 constexpr Duration kStoreTimeout{500};
 constexpr std::chrono::milliseconds kBetweenNotices{100};
 constexpr size_t kRecentCalls = 64;
+constexpr std::chrono::seconds kUnusualWait{5};
 // Between two looks at a wire that is polled.
 constexpr std::chrono::microseconds kShortestPause{10}, kLongestPause{500};
+// A slot of messages that no message has, but for one in 2^63.
+constexpr uint64_t kWatchSlot = ~kCallSlot;
 
 const std::string kFailure = "failure";
 std::string key_of(int rank) { return fmt::format("called/{}", rank); }
@@ -34,7 +39,9 @@ std::shared_ptr<Store> WireEngine::open_notices(Store& store, int rank, int size
   std::vector<std::string> keys;
   for (int other = 0; other < size; ++other) keys.push_back(key_of(other));
   store.wait(keys);
-  return store.clone(kStoreTimeout);
+  auto notices = store.clone(store.timeout());  // a connection may take long
+  notices->set_timeout(kStoreTimeout);
+  return notices;
 }
 
 WireEngine::WireEngine(std::unique_ptr<Wire> wire, std::shared_ptr<Store> notices, int rank,
@@ -49,12 +56,40 @@ WireEngine::WireEngine(std::unique_ptr<Wire> wire, std::shared_ptr<Store> notice
 
 WireEngine::~WireEngine() {
   if (process_ != ::getpid()) {  // forked: what the threads of the wire hold stays held
-    [[maybe_unused]] const auto* const left_behind = new auto(std::move(sending_));
+    [[maybe_unused]] const auto* const left_behind =
+        new std::pair(std::move(sending_), std::move(watches_));
     return;
   }
-  const Deadline deadline(timeout_);
+  if (!has_left_.load()) wait_for_receivers(false);
+  if (has_failed_.load()) return;
+  Notice last = own_notice();
+  last.has_left = true;
+  try {
+    store_->set(key_of(rank_), bytes_of(last));
+  } catch (const Error&) {  // the rank of the store may have ended before
+  }
+}
+
+void WireEngine::leave() {
+  wait_for_receivers(true);
+  has_left_.store(true);
+}
+
+void WireEngine::wait_for_receivers(bool is_interruptible) {
+  const Deadline deadline(timeout_), soon(kUnusualWait);
+  auto checked = std::chrono::steady_clock::now();
+  bool is_said = false;
   while (!has_failed_.load() && !has_sent_all() && !deadline.has_passed()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!is_said && soon.has_passed()) {
+      is_said = true;
+      const std::lock_guard lock(mutex_);
+      log(LogArea::dist, LogLevel::warning, "leaving a group waits until {} is received",
+          messages_.empty() ? "a message" : dist::text_of(messages_.front().message));
+    }
+    if (!is_interruptible || std::chrono::steady_clock::now() - checked < kInterruptible) continue;
+    checked = std::chrono::steady_clock::now();
+    check_interruption();
   }
 }
 
@@ -87,6 +122,23 @@ bool WireEngine::step_or_sleep(Task& task, std::chrono::milliseconds most) const
     std::this_thread::sleep_for(pause);
   }
   return true;
+}
+
+std::string WireEngine::absence_of(int rank) {
+  if (rank == rank_ || wire_->is_polled()) return {};
+  const std::lock_guard lock(mutex_);
+  watches_.resize(static_cast<size_t>(size_));
+  std::unique_ptr<WireTransfer>& watch = watches_[static_cast<size_t>(rank)];
+  try {
+    if (!watch) {
+      const auto byte = std::make_shared<std::byte>();
+      watch = wire_->receive(rank, kWatchSlot, {byte.get(), 1}, byte);
+    }
+    watch->is_over();
+  } catch (const DistError& error) {
+    return error.message();
+  }
+  return {};
 }
 
 WireEngine::Begun WireEngine::record(const Call& call) {
@@ -216,10 +268,10 @@ void WireEngine::fail(const std::string& text) {
   throw DistError("{}", text);
 }
 
-void WireEngine::give_up(const std::string& text) {
+void WireEngine::give_up(const std::string& reason) {
   if (has_failed_.load()) return;
   try {
-    fail(text);
+    fail(fmt::format("rank {} {}", rank_, reason));
   } catch (const DistError&) {  // later calls say it
   }
 }

@@ -30,7 +30,7 @@ namespace plait::dist {
 // In the slots of calls; not in those of messages.
 inline constexpr uint64_t kCallSlot = uint64_t{1} << 63;
 
-class WireEngine : public Engine {
+class WireEngine final : public Engine {
  public:
   // Through this store ranks tell each other why they fail. It is opened before the wire: a rank
   // that has joined may leave, and close the store of the group.
@@ -38,7 +38,7 @@ class WireEngine : public Engine {
 
   WireEngine(std::unique_ptr<Wire> wire, std::shared_ptr<Store> notices, int rank, int size,
              Duration timeout);
-  // Waits until copies of messages are received, or for the timeout.
+  // Leaves, if that was not done.
   ~WireEngine() override;
   WireEngine(const WireEngine&) = delete;
   WireEngine& operator=(const WireEngine&) = delete;
@@ -47,6 +47,11 @@ class WireEngine : public Engine {
   std::unique_ptr<Task> begin(Call call) override;
   std::unique_ptr<Task> begin(Message message) override;
   void check() override;
+  [[noreturn]] void fail(const std::string& text) override;
+  std::string absence_of(int rank) override;
+  void give_up(const std::string& reason) override;
+  // Waits for at most the timeout.
+  void leave() override;
   Patience patience() const override { return wire_->patience(); }
   bool step_or_sleep(Task& task, std::chrono::milliseconds most) const override;
   bool is_polled() const override { return wire_->is_polled(); }
@@ -75,15 +80,14 @@ class WireEngine : public Engine {
   void keep_sending(std::unique_ptr<WireTransfer> transfer, Messages::iterator message);
   // True if no such message is left.
   bool has_sent_all();
+  // Returns when none is left, the group has failed, or the time is over.
+  void wait_for_receivers(bool is_interruptible);
 
   // Compares what ranks have called, unless another thread does, or has done so a moment ago.
   void compare_with_others();
   // Those of all ranks, if the store answers; else none.
   std::vector<Notice> exchange_notices();
   Notice own_notice();
-  // Fails the group for this reason, or the one that is known; throws it.
-  [[noreturn]] void fail(const std::string& text);
-  void give_up(const std::string& text);  // the same without the error
   void end_with(const std::string& text);
 
   const std::unique_ptr<Wire> wire_;
@@ -92,7 +96,7 @@ class WireEngine : public Engine {
   const int rank_, size_;
   const Duration timeout_;
   const pid_t process_;
-  std::atomic<bool> has_failed_ = false;
+  std::atomic<bool> has_failed_ = false, has_left_ = false;
   std::mutex mutex_;  // guards the members below
   std::string failure_;
   uint64_t calls_ = 0, history_ = 0;
@@ -101,6 +105,8 @@ class WireEngine : public Engine {
   Messages messages_;
   std::map<MessageKind, uint64_t> ended_;  // messages that are over
   std::vector<std::pair<std::unique_ptr<WireTransfer>, Messages::iterator>> sending_;
+  // By rank: from it nothing comes in their slot, so that they fail when it has ended.
+  std::vector<std::unique_ptr<WireTransfer>> watches_;
   std::mutex comparing_;  // guards the members below
   std::chrono::steady_clock::time_point compared_ = {};
   std::vector<Notice> seen_;  // when ranks were compared last, by rank

@@ -43,7 +43,7 @@ WireMessageTask::WireMessageTask(WireEngine& engine, Message message)
 }
 
 void WireMessageTask::send() {
-  const int64_t bytes = message_.count * size_of(message_.dtype);
+  const int64_t bytes = message_.bytes();
   if (bytes > kCopiedBytes) {
     transfer_ = engine_.wire_->send(message_.peer, slot_of(message_),
                                     {message_.in, static_cast<size_t>(bytes)}, message_.keeps,
@@ -58,7 +58,7 @@ void WireMessageTask::send() {
 }
 
 void WireMessageTask::receive() {
-  const int64_t bytes = message_.count * size_of(message_.dtype);
+  const int64_t bytes = message_.bytes();
   const auto pad = padding();
   const bool is_empty = bytes == 0;
   const std::span<std::byte> out =
@@ -91,12 +91,17 @@ void WireMessageTask::check() {
 }
 
 void WireMessageTask::end_late(std::chrono::milliseconds timeout) {
-  engine_.fail(fmt::format("{} did not end within {} s", text_of(message_),
-                           static_cast<double>(timeout.count()) / 1000));
+  const std::vector<Notice> notices = engine_.exchange_notices();
+  const int peer = message_.peer;
+  engine_.fail(fmt::format("{}, which rank {} called, did not end within {} s{}", text_of(message_),
+                           engine_.rank_, static_cast<double>(timeout.count()) / 1000,
+                           peer == kAnyRank || notices.empty()
+                               ? ""
+                               : "; " + state_of(peer, notices[static_cast<size_t>(peer)])));
 }
 
 void WireMessageTask::give_up(std::string_view reason) {
-  engine_.give_up(fmt::format("rank {} {} in {}", engine_.rank_, reason, text_of(message_)));
+  engine_.give_up(fmt::format("{} in {}", reason, text_of(message_)));
 }
 
 }  // namespace plait::dist

@@ -71,24 +71,22 @@ void WireTask::check() {
 
 void WireTask::end_late(std::chrono::milliseconds timeout) {
   const std::vector<Notice> notices = engine_.exchange_notices();
-  std::string came, unheard;
+  std::string came, others;
   for (int rank = 0; rank < engine_.size_; ++rank) {
-    const Notice* const notice = notices.empty() ? nullptr : &notices[static_cast<size_t>(rank)];
-    const bool has_come = rank == engine_.rank_ || (notice != nullptr && !notice->calls.empty() &&
-                                                    notice->calls.back().number >= begun_.number);
-    std::string& list = has_come ? came : unheard;
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", rank);
-    if (!has_come && notice != nullptr && !notice->calls.empty()) {
-      list += fmt::format(" (its last call that is known is {})", notice->calls.back().text);
+    const Notice notice = notices.empty() ? Notice() : notices[static_cast<size_t>(rank)];
+    if (rank == engine_.rank_ ||
+        (!notice.calls.empty() && notice.calls.back().number >= begun_.number)) {
+      came += fmt::format("{}{}", came.empty() ? "" : ", ", rank);
+    } else {
+      others += "; " + state_of(rank, notice);
     }
   }
-  engine_.fail(fmt::format("{} did not end within {} s: it was called by rank {}{}{}",
-                           text_of(call_), static_cast<double>(timeout.count()) / 1000, came,
-                           unheard.empty() ? "" : "; nothing is heard of rank ", unheard));
+  engine_.fail(fmt::format("{} did not end within {} s: it was called by rank {}{}", text_of(call_),
+                           static_cast<double>(timeout.count()) / 1000, came, others));
 }
 
 void WireTask::give_up(std::string_view reason) {
-  engine_.give_up(fmt::format("rank {} {} in {}", engine_.rank_, reason, text_of(call_)));
+  engine_.give_up(fmt::format("{} in {}", reason, text_of(call_)));
 }
 
 }  // namespace plait::dist

@@ -90,9 +90,22 @@ void find(void* library, Function& function, const char* name) {
   }
 }
 
+void find_streams(void* library, Driver& d) {
+  find(library, d.stream_create, "cuStreamCreate");
+  find(library, d.stream_destroy, "cuStreamDestroy_v2");
+  find(library, d.stream_synchronize, "cuStreamSynchronize");
+  find(library, d.stream_wait_event, "cuStreamWaitEvent");
+  find(library, d.event_create, "cuEventCreate");
+  find(library, d.event_destroy, "cuEventDestroy_v2");
+  find(library, d.event_record, "cuEventRecord");
+  find(library, d.event_query, "cuEventQuery");
+  find(library, d.event_synchronize, "cuEventSynchronize");
+}
+
 Driver opened_driver() {
   void* const library = driver_library();
   Driver d{};
+  find_streams(library, d);
   find(library, d.init, "cuInit");
   find(library, d.get_error_name, "cuGetErrorName");
   find(library, d.get_error_string, "cuGetErrorString");
@@ -102,8 +115,6 @@ Driver opened_driver() {
   find(library, d.device_primary_context_retain, "cuDevicePrimaryCtxRetain");
   find(library, d.context_set_current, "cuCtxSetCurrent");
   find(library, d.memory_get_info, "cuMemGetInfo_v2");
-  find(library, d.stream_create, "cuStreamCreate");
-  find(library, d.stream_synchronize, "cuStreamSynchronize");
   find(library, d.pool_create, "cuMemPoolCreate");
   find(library, d.pool_set_attribute, "cuMemPoolSetAttribute");
   find(library, d.pool_trim_to, "cuMemPoolTrimTo");
@@ -117,11 +128,6 @@ Driver opened_driver() {
   find(library, d.allocate_pinned, "cuMemHostAlloc");
   find(library, d.free_pinned, "cuMemFreeHost");
   find(library, d.device_address_of_pinned, "cuMemHostGetDevicePointer_v2");
-  find(library, d.event_create, "cuEventCreate");
-  find(library, d.event_destroy, "cuEventDestroy_v2");
-  find(library, d.event_record, "cuEventRecord");
-  find(library, d.event_synchronize, "cuEventSynchronize");
-  find(library, d.stream_wait_event, "cuStreamWaitEvent");
   find(library, d.module_load, "cuModuleLoadData");
   find(library, d.module_unload, "cuModuleUnload");
   find(library, d.module_get_function, "cuModuleGetFunction");

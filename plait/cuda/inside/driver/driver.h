@@ -25,7 +25,7 @@ using Function = struct FunctionTag*;
 using Event = struct EventTag*;
 using Address = uint64_t;  // CUdeviceptr
 
-inline constexpr Result kSuccess = 0, kOutOfMemory = 2;
+inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 
 // CUmemPoolProps.
 struct PoolProperties {
@@ -50,6 +50,7 @@ struct Driver {
   Result (*context_set_current)(Context);
   Result (*memory_get_info)(size_t* free, size_t* total);
   Result (*stream_create)(Stream*, unsigned flags);
+  Result (*stream_destroy)(Stream);
   Result (*stream_synchronize)(Stream);
   Result (*pool_create)(MemoryPool*, const PoolProperties*);
   Result (*pool_set_attribute)(MemoryPool, int attribute, void* value);
@@ -67,6 +68,7 @@ struct Driver {
   Result (*event_create)(Event*, unsigned flags);
   Result (*event_destroy)(Event);
   Result (*event_record)(Event, Stream);
+  Result (*event_query)(Event);
   Result (*event_synchronize)(Event);
   Result (*stream_wait_event)(Stream, Event, unsigned flags);
   Result (*module_load)(Module*, const void* image);
