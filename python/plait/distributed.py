@@ -1,6 +1,7 @@
 """Processes that act as one, with the names and arguments of torch.distributed: stores, groups, and calls in which ranks exchange tensors. Where
 ranks call different things, where one ends or is late, each has a DistError that says so: none waits for ever."""
 
+from plait.errors import DistError
 from plait.inside.data.samplers import DistributedSampler  # noqa: F401
 from plait.inside.distributed.backends import (  # noqa: F401
     Backend, is_backend_available, is_gloo_available, is_mpi_available, is_nccl_available)
@@ -16,7 +17,10 @@ from plait.inside.distributed.objects import (  # noqa: F401
     all_gather_object, broadcast_object_list, gather_object, recv_object_list, scatter_object_list, send_object_list)
 from plait.inside.distributed.rendezvous import get_node_local_rank, is_torchelastic_launched  # noqa: F401
 from plait.inside.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore  # noqa: F401
+from plait.inside.distributed import call_logs as _call_logs  # noqa: F401: it registers what a rank does when it ends
 from plait.inside.distributed.works import Work  # noqa: F401
 from plait.inside.help.names import of_public_module as _of_public_module
+
+DistBackendError = DistNetworkError = DistStoreError = DistError  # PyTorch's names of what is one class here
 
 __getattr__, __dir__, __all__ = _of_public_module(globals())

@@ -1,6 +1,7 @@
 """wheel_check.py FOLDER: that a wheel which was installed there has all that it is to have, and works."""
 
 import pathlib
+import subprocess
 import sys
 
 import plait
@@ -17,4 +18,6 @@ w = plait.zeros(3)
 for _ in range(200):
     w = w - 0.1 * slope(w)
 assert plait.max(plait.absolute(w - 1)) < 1e-4, w
+times = subprocess.run([folder.parent / "bin" / "plait", "bench", "comm", "-n", "2", "--max-bytes", "4"], capture_output=True, text=True)
+assert times.returncode == 0 and "engine local" in times.stdout, times
 print("the wheel works:", w)

@@ -7,46 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 from plait.distributed import is_backend_available
 
-PREPARED = "import os, sys, time\nrank = int(os.environ['RANK'])\n"
-WAITING = PREPARED + "print(os.getpid(), flush=True)\ntime.sleep(60)\n"
+from launching import PREPARED, WAITING, Launching
+from ranks import free_port, mpirun
 
 
-def is_alive(process):
-    try:
-        os.kill(process, 0)
-        return True
-    except ProcessLookupError:
-        return False
-
-
-AS_ROOT = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-
-
-def mpirun(*command):
-    return subprocess.run(["mpirun.openmpi", *AS_ROOT, "--oversubscribe", *command], capture_output=True, text=True, timeout=100, check=False)
-
-
-class Launch(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = pathlib.Path(folder.name) / "program.py"
-
-    def begin(self, text, *options):
-        self.file.write_text(text)
-        return subprocess.Popen([sys.executable, "-m", "plait", "run", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def run_program(self, text, *options, arguments=()):
-        process = self.begin(text, *options, str(self.file), *arguments)
-        output, errors = process.communicate(timeout=100)
-        return process.returncode, output, errors
-
+class Launch(Launching):
     def test_runs_ranks(self):
         text = PREPARED + ("import plait as pl\nfrom plait import distributed as dist\n"
                            "dist.init_process_group()\nx = pl.ones(2) * rank\ndist.all_reduce(x)\n"
@@ -115,15 +85,6 @@ class Launch(unittest.TestCase):
     def test_ends_ranks_that_ignore_signals(self):
         text = PREPARED + "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif rank == 1: time.sleep(0.5); sys.exit(3)\ntime.sleep(60)\n"
         self.assertEqual(self.run_program(text, "-n", "2")[0], 3)
-
-    def processes_of(self, launcher, count):
-        return [int(launcher.stdout.readline().split()[-1]) for _ in range(count)]
-
-    def expect_end(self, processes):
-        end = time.monotonic() + 20
-        while any(is_alive(each) for each in processes):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
 
     def test_is_interrupted(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -196,12 +157,6 @@ class Launch(unittest.TestCase):
             self.assertEqual(code, 2)
             self.assertNotIn("runpy", errors)
             self.assertIn(part, errors)
-
-
-def free_port():
-    import ranks
-
-    return ranks.free_port()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
 """Runs functions of a test's file on ranks that are processes."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+import plait.distributed as dist
+from plait import _core
 
 
 def free_port():
@@ -48,6 +52,34 @@ def run(test, file, function, size, *, codes=None, environment=None, seconds=120
     for rank, (process, text) in enumerate(zip(processes, texts, strict=True)):
         test.assertEqual(process.returncode, (codes or {}).get(rank, 0), f"rank {rank}:\n{text}")
     return texts
+
+
+AS_ROOT = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+
+
+def mpirun(*command, **options):
+    return subprocess.run(["mpirun.openmpi", *AS_ROOT, "--oversubscribe", *command], capture_output=True, text=True, timeout=100, check=False,
+                          **options)
+
+
+def run_on(test, engine, file, function, size, **options):
+    """The same where begin() joins by an engine, which the build may not have."""
+    if engine not in _core._comm.engines():
+        test.skipTest(f"this build has no {engine}")
+    environment = {"PLAIT_TEST_ENGINE": engine, "PLAIT_THREADS": "1"}
+    if engine != "mpi":
+        run(test, file, function, size, environment=environment, **options)
+        return
+    if shutil.which("mpirun.openmpi") is None or mpirun("-n", "2", "true").returncode != 0:
+        test.skipTest("mpirun starts no job here")
+    done = mpirun("-n", str(size), sys.executable, file, "--rank", function, env={**os.environ, **environment})
+    test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+def begin(**options):
+    """Joins the group of all ranks; (the rank, the number of ranks)."""
+    dist.init_process_group(os.environ["PLAIT_TEST_ENGINE"], **options)
+    return dist.get_rank(), dist.get_world_size()
 
 
 def main(namespace):

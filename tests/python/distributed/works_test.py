@@ -79,6 +79,27 @@ class Works(unittest.TestCase):
         self.assertTrue(self.work.is_completed())
         self.assertFalse(self.work.is_success())
 
+    def test_a_group_keeps_calls_that_are_not_waited_for(self):
+        """Until a barrier, or the next call that finds them over; none that has delivered or failed."""
+        kept = dist.group.WORLD._pending._works
+        self.work.wait()
+        self.assertEqual(len(kept), 0)
+        x, y = pl.ones(2), pl.ones(2)
+        dist.all_reduce(x, dist.premul_sum(3.0), async_op=True)
+        self.assertEqual(len(kept), 1)
+        while not next(iter(kept.values()))._inner.is_completed():
+            time.sleep(0.001)
+        dist.all_reduce(y, dist.premul_sum(4.0), async_op=True)
+        self.assertEqual((x.tolist(), len(kept)), ([3, 3], 1))
+        dist.barrier()
+        self.assertEqual((y.tolist(), len(kept)), ([4, 4], 0))
+        work = dist.all_reduce(x, async_op=True)
+        work._deliver = lambda results: x.__setitem__(..., pl.ones(3))
+        dist.barrier(async_op=True).wait()
+        self.assertEqual(len(kept), 0)
+        with self.assertRaises(pl.errors.ShapeError):
+            work.wait()
+
     def test_an_interrupted_delivery_is_repeated(self):
         deliver, attempts = self.work._deliver, []
 

@@ -12,6 +12,7 @@ from plait.inside.help.names import in_words
 from plait.inside.later import Later
 
 np = Later("numpy")
+groups = Later("plait.inside.distributed.process_groups")
 _Orders = _core._data.Sampler
 
 
@@ -152,14 +153,17 @@ class WeightedRandomSampler(_Computed):
 
 class DistributedSampler(_Computed):
     """The samples of one of several processes, as PyTorch's: each has the same number of them, so the first ones are repeated at the end, or
-    the last ones dropped. DataLoader(rank=, world_size=) divides an epoch without either, and another number of processes may continue it.
+    the last ones dropped. By default, the processes are those of plait.distributed. DataLoader(rank=, world_size=) divides an epoch without
+    either, and another number of processes may continue it.
 
     >>> [list(plait.data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in range(2)]
     [[0, 2, 4], [1, 3, 0]]
     """
 
-    def __init__(self, dataset, num_replicas, rank, shuffle=True, seed=0, drop_last=False):
+    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
         self._size = length_of("DistributedSampler", dataset)
+        num_replicas = groups.the_group("DistributedSampler", None).size() if num_replicas is None else num_replicas
+        rank = groups.the_group("DistributedSampler", None).rank() if rank is None else rank
         self.num_replicas = integer("DistributedSampler", "num_replicas", num_replicas, 1)
         self.rank = integer("DistributedSampler", "the rank", rank)
         if self.rank >= self.num_replicas:
@@ -169,6 +173,16 @@ class DistributedSampler(_Computed):
     def _orders(self, seed):
         orders = _Orders.random(self._size, self._seed_or(seed), False, self._size) if self.shuffle else _Orders.sequential(self._size)
         return _Orders.distributed(orders, self.num_replicas, self.rank, self.drop_last)
+
+    @property
+    def num_samples(self):
+        """The number of samples of this process."""
+        return len(self)
+
+    @property
+    def total_size(self):
+        """The number of samples of all processes, with those that are repeated."""
+        return len(self) * self.num_replicas
 
 
 class BatchSampler(Sampler):

@@ -5,9 +5,12 @@ import datetime
 import math
 import numbers
 import operator
+import sys
 
 from plait import _core, errors
+from plait.inside.folder import FOLDER
 from plait.inside.help.names import in_words
+from plait.inside.help.warning import warn
 
 NO_TIMEOUT = -1.0
 MOST_SECONDS = 1e9
@@ -126,12 +129,36 @@ def shown(tensor):
 def tensor_of(function, what, tensor):
     """A tensor that has its values now."""
     if not isinstance(tensor, _core.Tensor):
-        raise errors.TypeError(f"{function}: {what} is {in_words(tensor)}, expected a Tensor")
+        message = f"{function}: {what} is {in_words(tensor)}, expected a Tensor"
+        if hasattr(tensor, "__dlpack__") or hasattr(tensor, "__array__"):
+            raise errors.TypeError.with_hint(message, "x = plait.asarray(x) is one, whose new values do not reach the array that it was made of")
+        raise errors.TypeError(message)
     if tensor.is_traced:
         raise errors.TypeError.with_hint(
             f"{function}: {what}, {shown(tensor)}, is part of a function that is transformed, where calls to other ranks are not recorded",
             "call it outside of jit, grad and vmap")
     return tensor
+
+
+def _references(value):
+    return sys.getrefcount(value)
+
+
+# The references to an argument of a function of users that its call alone holds; -1 where the interpreter does not count those of variables.
+_in_call = _core._boundary(lambda value: _references(value))
+_kept = object()
+_OF_TEMPORARY = _in_call(object())
+if _in_call(_kept) <= _OF_TEMPORARY:
+    _OF_TEMPORARY = -1
+
+
+def written_of(function, what, tensor):
+    """The same, of a tensor that the call gives values: an argument of the function that calls this one. Warns if a user has called it with a
+    tensor that nothing else holds."""
+    if sys.getrefcount(tensor) <= _OF_TEMPORARY and not sys._getframe(2).f_code.co_filename.startswith(FOLDER):
+        warn(f"{function}: {what} is held nowhere else, so that the values which the call gives it are lost: an index, a method and .grad make new "
+             "tensors. Keep it: y = x[0], the call with y, x[0] = y")
+    return tensor_of(function, what, tensor)
 
 
 def tensors_of(function, what, tensors, count=None):

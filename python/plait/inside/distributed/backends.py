@@ -1,6 +1,7 @@
 """Names of engines, which PyTorch calls backends."""
 
 from plait import _core, errors
+from plait.inside.arrays.devices import devices
 from plait.inside.distributed.arguments import text_of
 from plait.inside.help.names import in_words
 
@@ -25,16 +26,14 @@ def _engines():
     return tuple(_core._comm.engines())
 
 
-def _for_cpu(function, backend, name):
-    """The name in cpu:gloo. Other devices have no engine."""
-    found = None
-    for part in name.split(","):
-        device, _, engine = part.partition(":")
-        if device != "cpu":
-            raise errors.ValueError.with_hint(f"{function}: backend is {in_words(backend)}, where {part} is for another device than the cpu",
-                                              f"backends move tensors of every device through the cpu: pass one of {', '.join(NAMES)}, or cpu:name")
-        found = engine
-    return found
+def _for_device(function, backend, name):
+    """The name in cpu:gloo or cuda:nccl. A group has one engine, for the CPU or for GPUs."""
+    parts = [part.partition(":") for part in name.split(",")]
+    for device, _, engine in parts:
+        if device != ("cuda" if engine == "nccl" else "cpu") or len(parts) > 1:
+            raise errors.ValueError.with_hint(f"{function}: backend is {in_words(backend)}, expected one name, for the tensors of one kind of device",
+                                              "nccl moves tensors of GPUs, the others those of the cpu; groups of both may have the same ranks")
+    return parts[0][2]
 
 
 def engine_of(function, backend):
@@ -42,7 +41,7 @@ def engine_of(function, backend):
     if backend is None:
         return "auto"
     name = text_of(function, "backend", backend).lower()
-    name = _for_cpu(function, backend, name) if ":" in name else name
+    name = _for_device(function, backend, name) if ":" in name else name
     if name == Backend.UNDEFINED:
         return "auto"
     if name not in NAMES:
@@ -51,8 +50,10 @@ def engine_of(function, backend):
 
 
 def is_backend_available(backend):
-    """True if this build has the backend of that name."""
+    """True if this build has the backend of that name, and for nccl the machine a GPU."""
     name = text_of("is_backend_available", "backend", backend).lower()
+    if name in ("nccl", "cuda:nccl"):
+        return bool(devices("cuda"))
     return name.removeprefix("cpu:") in _engines()
 
 
@@ -67,5 +68,5 @@ def is_mpi_available():
 
 
 def is_nccl_available():
-    """True if this build has the backend nccl."""
+    """True if the machine has a GPU: NCCL's library is opened when a group is made."""
     return is_backend_available("nccl")

@@ -7,8 +7,9 @@ import time
 import numpy as np
 
 import plait
-from plait import _core
-from plait.inside.distributed import launch
+from plait import _core, errors
+from plait.inside.arrays.devices import moved
+from plait.inside.distributed import launch, launch_options
 from plait.inside.distributed import process_groups as groups
 
 _comm = _core._comm
@@ -19,13 +20,39 @@ BUS = {"all_reduce": lambda n: 2 * (n - 1) / n, "all_gather": lambda n: (n - 1) 
 REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce")
 HEADER = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
 UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
-WIDTHS = (12, 12, 6, 6, 6, 10, 8, 8, 8)
+WIDTHS = (12, 12, 8, 6, 6, 10, 8, 8, 8)
+
+
+# ---- Values of options.
 
 
 def number_of_bytes(text):
     """4, 64K, 256M, 1G."""
     unit = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper())
-    return int(text[:-1]) << unit if unit else int(text)
+    try:
+        return int(text[:-1]) << unit if unit else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a size, as 4, 64K, 256M or 1G, not {text!r}") from None
+
+
+def name_of_dtype(text):
+    """The short name: f32 of float32."""
+    try:
+        return plait.zeros(1, dtype=text).dtype.name
+    except errors.Error as error:
+        suggestion = f"; {error.hint}" if error.hint.startswith("did you mean") else ""
+        raise argparse.ArgumentTypeError(f"expected a dtype of numbers, as f32 or float32, not {text!r}{suggestion}") from None
+
+
+def name_of_engine(text):
+    """That of an engine of this build."""
+    names = ("auto", *_comm.engines())
+    if text.lower() not in names:
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(names)}, not {text!r}")
+    return text.lower()
+
+
+# ---- Calls, and their times.
 
 
 def call_of(operation, length, dtype, inner):
@@ -33,7 +60,7 @@ def call_of(operation, length, dtype, inner):
     n, rank = inner.size(), inner.rank()
     count = max(1, length // plait.zeros(1, dtype=dtype).nbytes)
     part = max(1, count // n)
-    x, own, rows = (plait.ones(sizes, dtype=dtype) for sizes in ((count,), (part,), (n, part)))
+    x, own, rows = (moved(plait.ones(sizes, dtype=dtype), inner.device()) for sizes in ((count,), (part,), (n, part)))
 
     def sendrecv():
         sent = _comm.send(x, (rank + 1) % n, inner, 0, -1.0, True)
@@ -57,7 +84,7 @@ def timed(call, calls, inner):
     begin = time.perf_counter()
     for _ in range(calls):
         call()
-    spent = plait.asarray(np.array([(time.perf_counter() - begin) / calls]))
+    spent = moved(plait.asarray(np.array([(time.perf_counter() - begin) / calls])), inner.device())
     return float(_comm.all_reduce(spent, ("max", 1.0), inner, -1.0, False)[0])
 
 
@@ -76,7 +103,8 @@ def run(given):
     length = given.min_bytes
     while length <= given.max_bytes:
         count, call, expected = call_of(operation, length, given.dtype, inner)
-        wrong = int((np.asarray(call().numpy(), "f8") != expected).sum())
+        result = np.asarray(moved(call(), "cpu").numpy(), "c16" if given.dtype.startswith("c") else "f8")
+        wrong = int((result != (1 if given.dtype == "bool" else expected)).sum())
         calls = given.iterations or (2000 if length <= 64 << 10 else 100 if length <= 4 << 20 else 10)
         for _ in range(calls // 4):
             call()
@@ -92,15 +120,23 @@ def run(given):
     groups.destroy_process_group()
 
 
+# ---- The command.
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message} (--help lists the options)\n")
+
+
 def parser():
-    made = argparse.ArgumentParser(prog="python -m plait bench comm", description="Times a call among ranks, which it starts, for growing sizes. The columns "
-                                   "are those of nccl-tests: algbw is size / time, busbw what the busiest link moves. A call of one rank after another is "
-                                   "timed as the slowest rank sees it, and its first result is compared with what is right (#wrong).")
-    made.add_argument("what", choices=["comm"], help="calls among ranks")
+    made = _Parser(prog=f"{launch_options.COMMAND} bench comm", description="Times a call among ranks, which it starts, for growing sizes. The "
+                   "columns are those of nccl-tests: algbw is size / time, busbw what the busiest link moves. A call of one rank after another is "
+                   "timed as the slowest rank sees it, and its first result is compared with what is right (#wrong).")
+    made.add_argument("comm", choices=["comm"], help="calls among ranks")
     made.add_argument("-n", type=int, default=2, help="ranks, unless a launcher has started them (2)")
     made.add_argument("--operation", choices=sorted(BUS), default="all_reduce", help="all_reduce")
-    made.add_argument("--engine", default="auto", help="auto, local, gloo, mpi (auto)")
-    made.add_argument("--dtype", default="f32", help="f32")
+    made.add_argument("--engine", type=name_of_engine, default="auto", help="auto, local, gloo, mpi, nccl (auto)")
+    made.add_argument("--dtype", type=name_of_dtype, default="f32", help="as f32 or float32 (f32)")
     made.add_argument("-b", "--min-bytes", type=number_of_bytes, default=4, metavar="SIZE", help="the first size: 4, 64K, 1M (4)")
     made.add_argument("-e", "--max-bytes", type=number_of_bytes, default=256 << 20, metavar="SIZE", help="the last size (256M)")
     made.add_argument("-f", "--factor", type=int, default=4, help="from one size to the next (4)")
@@ -108,11 +144,22 @@ def parser():
     return made
 
 
+def _expect_usable(given):
+    """Ends the command, with one line, where values do not fit together: before ranks are started, each of which would say so."""
+    for name, value, least in (("-n", given.n, 1), ("--factor", given.factor, 2), ("--min-bytes", given.min_bytes, 1),
+                               ("--iterations", given.iterations, 0)):
+        if value < least:
+            parser().error(f"{name} is {value}, expected {least} or more")
+    if given.max_bytes < given.min_bytes:
+        parser().error(f"--max-bytes is {given.max_bytes}, and --min-bytes {given.min_bytes}, expected the last size to be the larger one")
+    if given.engine == "mpi" and not any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK")):
+        parser().error(f"the engine mpi needs ranks that mpirun starts: mpirun -n {given.n} {launch_options.COMMAND} bench comm --engine mpi")
+
+
 def main(arguments):
     """The command, with its arguments."""
     given = parser().parse_args(arguments)
-    if given.factor < 2 or given.min_bytes < 1 or given.n < 1:
-        parser().error("expected a factor of 2 or more, a size of 1 or more, and at least one rank")
+    _expect_usable(given)
     if any(name in os.environ for name in ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")):
         return run(given)
     return launch.main(["-n", str(given.n), "--no-prefix", "-m", "plait", "bench", *arguments])

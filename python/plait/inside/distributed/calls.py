@@ -5,28 +5,60 @@ import math
 from plait import _core, errors
 from plait.inside.distributed import process_groups as groups
 from plait.inside.distributed.arguments import (
-    expect_alike, expect_same_dtype, expect_same_type, flag_of, integers_of, seconds_of, shown, tensor_of, tensors_of)
+    expect_alike, expect_same_dtype, expect_same_type, flag_of, integers_of, seconds_of, shown, tensor_of, tensors_of, written_of)
 from plait.inside.distributed.works import Work
 from plait.inside.help.names import in_words
 
 _comm = _core._comm
 
 
-class ReduceOp:
-    """Reductions: SUM, AVG (of floating and complex numbers), PRODUCT, MIN, MAX, BAND, BOR, BXOR; premul_sum(factor) makes one more."""
-
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR = "sum", "average", "product", "min", "max", "band", "bor", "bxor"
+_NAMES = {"SUM": "sum", "AVG": "average", "PRODUCT": "product", "MIN": "min", "MAX": "max", "BAND": "band", "BOR": "bor", "BXOR": "bxor"}
+_REDUCTIONS = {value: name for name, value in _NAMES.items()}
 
 
-class ScaledSum:
+class ReduceOp(str):
+    """Reductions: SUM, AVG (of floating and complex numbers), PRODUCT, MIN, MAX, BAND, BOR, BXOR; premul_sum(factor) makes one more.
+
+    >>> op = plait.distributed.ReduceOp
+    >>> isinstance(op.SUM, op), op(op.SUM) == op.SUM
+    (True, True)
+    """
+
+    def __new__(cls, op):
+        return op if isinstance(op, ScaledSum) else super().__new__(cls, _reduction("ReduceOp", op)[0])
+
+    @staticmethod
+    def PREMUL_SUM(factor):
+        """The same as premul_sum."""
+        return premul_sum(factor)
+
+
+class ScaledSum(ReduceOp):
     """The sum of what each rank multiplies by a factor of its own before."""
 
-    def __init__(self, factor):
+    def __new__(cls, factor):
         if isinstance(factor, _core.Tensor):
             factor = factor.item()
         if isinstance(factor, bool) or not isinstance(factor, (int, float)):
             raise errors.TypeError(f"premul_sum: factor is {in_words(factor)}, expected a number")
-        self.factor = float(factor)
+        made = str.__new__(cls, "sum")
+        made.factor = float(factor)
+        return made
+
+    def __getnewargs__(self):
+        return (self.factor,)
+
+    def __eq__(self, other):
+        return isinstance(other, ScaledSum) and self.factor == other.factor
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash(("premul_sum", self.factor))
+
+    def __repr__(self):
+        return f"premul_sum({self.factor})"
 
 
 def premul_sum(factor):
@@ -41,9 +73,6 @@ def premul_sum(factor):
 _make_nccl_premul_sum = premul_sum  # PyTorch's name
 
 
-_REDUCTIONS = {value: name for name, value in vars(ReduceOp).items() if name.isupper()}
-
-
 # ---- Arguments.
 
 
@@ -56,13 +85,17 @@ def _begun(function, group, async_op, timeout):
 def _reduction(function, op):
     """(its name, the factor of the operand)."""
     if isinstance(op, ScaledSum):
-        return ReduceOp.SUM, op.factor
+        return "sum", op.factor
     expected = f"expected a ReduceOp: {', '.join(_REDUCTIONS.values())}"
     if not isinstance(op, str):
         raise errors.TypeError(f"{function}: op is {in_words(op)}, {expected}")
     if op not in _REDUCTIONS:
         raise errors.ValueError(f"{function}: op is {in_words(op)}, which is not a reduction, {expected}")
-    return op, 1.0
+    return str(op), 1.0
+
+
+for _name, _value in _NAMES.items():
+    setattr(ReduceOp, _name, ReduceOp(_value))
 
 
 def _list_of_root(function, what, tensors, own, root, verb):
@@ -102,10 +135,10 @@ def _put_parts(tensors):
     return deliver
 
 
-def _ended(result, async_op, deliver=None):
+def _ended(own, result, async_op, deliver=None):
     """A Work if the call goes on; else None, after its result was delivered."""
     if async_op:
-        return Work(result, deliver)
+        return Work(result, deliver, own._pending)
     if deliver is not None:
         deliver([result])
     return None
@@ -128,11 +161,18 @@ def _are_alike(tensors):
 
 def _barrier(function, group, async_op, timeout):
     own, seconds = _begun(function, group, async_op, timeout)
-    return None if own is None else _ended(_comm.barrier(own._inner, seconds, async_op), async_op)
+    if own is None:
+        return None
+    result = _comm.barrier(own._inner, seconds, async_op)
+    if async_op:
+        return Work(result, lambda results: own._pending.deliver())
+    own._pending.deliver()
+    return None
 
 
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
-    """Returns when all ranks have called it. Ranks wait on the host, whatever device_ids names."""
+    """Returns when all ranks have called it. Calls of the group that were begun before are over then, and their tensors have their values. Ranks
+    wait on the host, whatever device_ids names."""
     if device_ids is not None:
         integers_of("barrier", "device_ids", device_ids, 0, 2**31 - 1, "devices")
     return _barrier("barrier", group, async_op, timeout)
@@ -153,8 +193,9 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None, time
     if own is None:
         return None
     root = groups.place_of("broadcast", own, "src", src, group_src)
-    result = _comm.broadcast(tensor_of("broadcast", "tensor", tensor), root, own._inner, seconds, async_op)
-    return _ended(result, async_op, None if root == own.rank() else lambda results: put(tensor, results[0]))
+    given = tensor_of("broadcast", "tensor", tensor) if root == own.rank() else written_of("broadcast", "tensor", tensor)
+    result = _comm.broadcast(given, root, own._inner, seconds, async_op)
+    return _ended(own, result, async_op, None if root == own.rank() else lambda results: put(tensor, results[0]))
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False, timeout=None):
@@ -162,8 +203,8 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False, timeout=None
     own, seconds = _begun("all_reduce", group, async_op, timeout)
     if own is None:
         return None
-    result = _comm.all_reduce(tensor_of("all_reduce", "tensor", tensor), _reduction("all_reduce", op), own._inner, seconds, async_op)
-    return _ended(result, async_op, lambda results: put(tensor, results[0]))
+    result = _comm.all_reduce(written_of("all_reduce", "tensor", tensor), _reduction("all_reduce", op), own._inner, seconds, async_op)
+    return _ended(own, result, async_op, lambda results: put(tensor, results[0]))
 
 
 def _coalesced(function, what, tensors):
@@ -183,7 +224,7 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False, t
         return None
     tensors = _coalesced("all_reduce_coalesced", "tensors", [tensors] if isinstance(tensors, _core.Tensor) else tensors)
     result = _comm.all_reduce(_flat(tensors), _reduction("all_reduce_coalesced", op), own._inner, seconds, async_op)
-    return _ended(result, async_op, _put_parts(tensors))
+    return _ended(own, result, async_op, _put_parts(tensors))
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None, timeout=None):
@@ -193,7 +234,7 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
         return None
     root = groups.place_of("reduce", own, "dst", dst, group_dst)
     result = _comm.reduce(tensor_of("reduce", "tensor", tensor), root, _reduction("reduce", op), own._inner, seconds, async_op)
-    return _ended(result, async_op, (lambda results: put(tensor, results[0])) if root == own.rank() else None)
+    return _ended(own, result, async_op, (lambda results: put(tensor, results[0])) if root == own.rank() else None)
 
 
 # ---- Lists, with a tensor for each rank.
@@ -207,9 +248,9 @@ def all_gather(tensor_list, tensor, group=None, async_op=False, timeout=None):
     tensors = tensors_of("all_gather", "tensor_list", tensor_list, own.size())
     expect_alike("all_gather", "tensor_list", tensors, "tensor", tensor_of("all_gather", "tensor", tensor), own.rank())
     if _are_alike(tensors):
-        return _ended(_comm.all_gather(tensor, own._inner, seconds, async_op), async_op, _put_rows(tensors))
+        return _ended(own, _comm.all_gather(tensor, own._inner, seconds, async_op), async_op, _put_rows(tensors))
     result = _comm.all_gather_parts(tensor.reshape(-1), _counts(tensors), own._inner, seconds, async_op)
-    return _ended(result, async_op, _put_parts(tensors))
+    return _ended(own, result, async_op, _put_parts(tensors))
 
 
 def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False, timeout=None):
@@ -232,7 +273,7 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
         for i, (output, input) in enumerate(zip(listed, inputs, strict=True)):
             expect_same_type(call, f"{what}[{i}]", output, f"input_tensor_list[{i}]", input)
         outputs += listed
-    return _ended(_comm.all_gather(_flat(inputs), own._inner, seconds, async_op), async_op, _put_parts(outputs))
+    return _ended(own, _comm.all_gather(_flat(inputs), own._inner, seconds, async_op), async_op, _put_parts(outputs))
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False, timeout=None):
@@ -241,12 +282,12 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
     own, seconds = _begun(call, group, async_op, timeout)
     if own is None:
         return None
-    output, given = tensor_of(call, "output_tensor", output_tensor), tensor_of(call, "input_tensor", input_tensor)
+    output, given = written_of(call, "output_tensor", output_tensor), tensor_of(call, "input_tensor", input_tensor)
     expect_same_dtype(call, "output_tensor", output, "input_tensor", given)
     if math.prod(output.shape) != own.size() * math.prod(given.shape):
         raise errors.ShapeError(f"{call}: output_tensor is {shown(output)}, expected the size of {own.size()} times {shown(given)}, "
                                 "one for each rank")
-    return _ended(_comm.all_gather(given, own._inner, seconds, async_op), async_op, lambda results: put(output, results[0]))
+    return _ended(own, _comm.all_gather(given, own._inner, seconds, async_op), async_op, lambda results: put(output, results[0]))
 
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None, timeout=None):
@@ -258,7 +299,7 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     tensors = _list_of_root("gather", "gather_list", gather_list, own, root, "gathers")
     expect_alike("gather", "gather_list", tensors, "tensor", tensor_of("gather", "tensor", tensor))
     result = _comm.gather(tensor, root, own._inner, seconds, async_op)
-    return _ended(result, async_op, _put_rows(tensors) if root == own.rank() else None)
+    return _ended(own, result, async_op, _put_rows(tensors) if root == own.rank() else None)
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None, timeout=None):
@@ -268,9 +309,9 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
         return None
     root = groups.place_of("scatter", own, "src", src, group_src, default=0)
     tensors = _list_of_root("scatter", "scatter_list", scatter_list, own, root, "scatters")
-    expect_alike("scatter", "scatter_list", tensors, "tensor", tensor_of("scatter", "tensor", tensor))
+    expect_alike("scatter", "scatter_list", tensors, "tensor", written_of("scatter", "tensor", tensor))
     result = _comm.scatter(_core.stack(tensors) if tensors else None, tensor, root, own._inner, seconds, async_op)
-    return _ended(result, async_op, lambda results: put(tensor, results[0]))
+    return _ended(own, result, async_op, lambda results: put(tensor, results[0]))
 
 
 def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False, timeout=None):
@@ -279,12 +320,12 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     if own is None:
         return None
     tensors, op = tensors_of("reduce_scatter", "input_list", input_list, own.size()), _reduction("reduce_scatter", op)
-    expect_alike("reduce_scatter", "input_list", tensors, "output", tensor_of("reduce_scatter", "output", output), own.rank())
+    expect_alike("reduce_scatter", "input_list", tensors, "output", written_of("reduce_scatter", "output", output), own.rank())
     if _are_alike(tensors):
         result = _comm.reduce_scatter(_core.stack(tensors), op, own._inner, seconds, async_op)
     else:
         result = _comm.reduce_scatter_parts(_flat(tensors), _counts(tensors), op, own._inner, seconds, async_op)
-    return _ended(result, async_op, lambda results: put(output, results[0]))
+    return _ended(own, result, async_op, lambda results: put(output, results[0]))
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False, timeout=None):
@@ -294,11 +335,11 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
     if own is None:
         return None
     given, op = tensor_of(call, "input", input), _reduction(call, op)
-    expect_same_dtype(call, "output", tensor_of(call, "output", output), "input", given)
+    expect_same_dtype(call, "output", written_of(call, "output", output), "input", given)
     if math.prod(given.shape) != own.size() * math.prod(output.shape):
         raise errors.ShapeError(f"{call}: input is {shown(given)}, expected the size of {own.size()} times {shown(output)}, one for each rank")
     result = _comm.reduce_scatter(given.reshape(own.size(), *output.shape), op, own._inner, seconds, async_op)
-    return _ended(result, async_op, lambda results: put(output, results[0]))
+    return _ended(own, result, async_op, lambda results: put(output, results[0]))
 
 
 # ---- Each rank has something for each other one.
@@ -315,7 +356,7 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     expect_alike("all_to_all", "input_tensor_list", inputs, its_name, own_input, rank)
     expect_alike("all_to_all", "output_tensor_list", outputs, its_name, own_input, rank)
     result = _comm.all_to_all_parts(_flat(inputs), _counts(inputs), _counts(outputs), own._inner, seconds, async_op)
-    return _ended(result, async_op, _put_parts(outputs))
+    return _ended(own, result, async_op, _put_parts(outputs))
 
 
 def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False, timeout=None):
@@ -324,14 +365,14 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     if own is None:
         return None
     sent = _split(own, "input", input, input_split_sizes)
-    received = _split(own, "output", output, output_split_sizes)
+    received = _split(own, "output", written_of("all_to_all_single", "output", output), output_split_sizes)
     expect_same_dtype("all_to_all_single", "output", output, "input", input)
     rank = own.rank()
     if sent[rank] != received[rank]:
         raise errors.ShapeError(f"all_to_all_single: part {rank} of output {shown(output)} has {received[rank]} elements, and of input "
                                 f"{shown(input)} {sent[rank]}, expected as many, as rank {rank} sends them to itself")
     result = _comm.all_to_all_parts(input.reshape(-1), sent, received, own._inner, seconds, async_op)
-    return _ended(result, async_op, lambda results: put(output, results[0]))
+    return _ended(own, result, async_op, lambda results: put(output, results[0]))
 
 
 def _split(group, what, tensor, rows):

@@ -23,6 +23,14 @@ def _sized(data):
     return struct.pack("<Q", len(data)) + data
 
 
+def _is_of_numpy(dtype):
+    """False of dtypes that other libraries have added: their names are not known everywhere."""
+    try:
+        return np.dtype(dtype.str) == dtype
+    except TypeError:
+        return False
+
+
 class _Writer:
     """Writes an object, part by part, and knows where in it a part is."""
 
@@ -91,7 +99,7 @@ class _Writer:
             return b"T" + encode(self.function, (value.dtype.name, tuple(value.shape), value.numpy().tobytes()))
         if not isinstance(value, np.generic) and kind is not np.ndarray:
             raise self.refusal(value, "send np.asarray(x), the array alone, and beside it what else it has")
-        if value.dtype.kind not in KINDS:
+        if value.dtype.kind not in KINDS or not _is_of_numpy(value.dtype):
             raise self.refusal(value, "send arrays of numbers, text or dates")
         if isinstance(value, np.generic):
             array = np.asarray(value)

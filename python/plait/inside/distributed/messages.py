@@ -2,7 +2,7 @@
 
 from plait import _core, errors
 from plait.inside.distributed import process_groups as groups
-from plait.inside.distributed.arguments import MOST_INT, integer_of, seconds_of, tensor_of
+from plait.inside.distributed.arguments import MOST_INT, integer_of, seconds_of, tensor_of, written_of
 from plait.inside.distributed.calls import put
 from plait.inside.distributed.works import Work
 from plait.inside.help.names import in_words
@@ -35,7 +35,7 @@ def _source(function, own, src, group_src):
 
 def _recv(function, tensor, own, place, tag, timeout, is_async):
     seconds = seconds_of(function, timeout)
-    return _comm.recv(tensor_of(function, "tensor", tensor), place, own._inner, tag, seconds, is_async)
+    return _comm.recv(tensor, place, own._inner, tag, seconds, is_async)
 
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None, timeout=None):
@@ -58,7 +58,7 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None, timeout=None):
     own, tag = groups.of_member("irecv", group), _tag("irecv", tag)
     if own is None:
         return None
-    inner = _recv("irecv", tensor, own, _source("irecv", own, src, group_src), tag, timeout, True)
+    inner = _recv("irecv", written_of("irecv", "tensor", tensor), own, _source("irecv", own, src, group_src), tag, timeout, True)
     return Work(inner, lambda results: put(tensor, results[0]))
 
 
@@ -68,7 +68,7 @@ def recv(tensor, src=None, group=None, tag=0, group_src=None, timeout=None):
     own, tag = groups.of_member("recv", group), _tag("recv", tag)
     if own is None:
         return -1
-    result, source = _recv("recv", tensor, own, _source("recv", own, src, group_src), tag, timeout, False)
+    result, source = _recv("recv", written_of("recv", "tensor", tensor), own, _source("recv", own, src, group_src), tag, timeout, False)
     put(tensor, result)
     return own._ranks[source]
 

@@ -1,7 +1,7 @@
 """Calls that pass objects: numbers, text, bytes, tensors, arrays, and lists, tuples, sets and dicts of them (encoding.py)."""
 
 from plait import _core, errors
-from plait.inside.arrays.devices import Device
+from plait.inside.arrays.devices import Device, moved
 from plait.inside.arrays.interop import asarray
 from plait.inside.distributed import calls, messages, process_groups as groups
 from plait.inside.distributed.arguments import list_of
@@ -12,13 +12,18 @@ from plait.inside.later import Later
 np = Later("numpy")
 
 
-def _bytes_of(function, value):
-    return asarray(np.frombuffer(bytearray(encode(function, value)), np.uint8))
+def _placed(own, array):
+    """A tensor where the group has its tensors."""
+    return moved(asarray(array), own._inner.device())
+
+
+def _bytes_of(function, own, value):
+    return _placed(own, np.frombuffer(bytearray(encode(function, value)), np.uint8))
 
 
 def _value_of(function, tensor):
     try:
-        return decode(tensor.numpy().tobytes())
+        return decode(moved(tensor, "cpu").numpy().tobytes())
     except errors.ParseError as error:
         raise errors.ParseError(f"{function}: what was received is not an object: {error.message}") from None
 
@@ -26,7 +31,7 @@ def _value_of(function, tensor):
 def _sizes(own, size):
     """The sizes that all ranks pass."""
     everyone = _core.zeros((own.size(),), dtype="i64")
-    calls.all_gather_into_tensor(everyone, asarray(np.array([size])), own)
+    calls.all_gather_into_tensor(everyone, _placed(own, np.array([size])), own)
     return everyone.tolist()
 
 
@@ -57,7 +62,7 @@ def all_gather_object(object_list, obj, group=None):
     if own is None:
         return
     list_of(call, "object_list", object_list, own.size())
-    object_list[:] = [_value_of(call, part) for part in _parts(own, _bytes_of(call, obj))]
+    object_list[:] = [_value_of(call, part) for part in _parts(own, _bytes_of(call, own, obj))]
 
 
 def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None):
@@ -72,7 +77,7 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
         raise errors.ValueError(f"{call}: object_gather_list is {'missing' if is_root else 'given'} on rank {own.rank()}; rank {root} gathers")
     if is_root:
         list_of(call, "object_gather_list", object_gather_list, own.size())
-    received = _parts(own, _bytes_of(call, obj))
+    received = _parts(own, _bytes_of(call, own, obj))
     if is_root:
         object_gather_list[:] = [_value_of(call, each) for each in received]
 
@@ -80,7 +85,7 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
 def _passed_on(function, objects, own, root):
     """The objects of the root; those of other ranks say how many they expect."""
     is_root = root == own.rank()
-    data = _bytes_of(function, objects if is_root else None)
+    data = _bytes_of(function, own, objects if is_root else None)
     size = _sizes(own, data.shape[0])[root]
     data = data if is_root else _core.zeros((size,), dtype="u8")
     calls.broadcast(data, group=own, group_src=root)
@@ -128,8 +133,8 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
         return
     _expect_device(call, device)
     place = messages.peer_of(call, own, "dst", dst, group_dst)
-    data = _bytes_of(call, _sent(call, "object_list", object_list))
-    messages.send(asarray(np.array([data.shape[0]])), group=own, group_dst=place)
+    data = _bytes_of(call, own, _sent(call, "object_list", object_list))
+    messages.send(_placed(own, np.array([data.shape[0]])), group=own, group_dst=place)
     messages.send(data, group=own, group_dst=place)
 
 

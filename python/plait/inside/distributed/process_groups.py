@@ -1,31 +1,37 @@
 """Groups of ranks: the group of all processes, and groups of some of them."""
 
 import datetime
+import os
+import sys
 import weakref
 
 from plait import _core, errors
+from plait.inside.arrays.devices import device
 from plait.inside.distributed.arguments import MOST_INT, expect_different, expect_none, flag_of, integer_of, integers_of, seconds_of, text_of
 from plait.inside.distributed.backends import engine_of
 from plait.inside.distributed.rendezvous import expect_place, store_of
 from plait.inside.distributed.stores import PrefixStore, Store
+from plait.inside.distributed.works import Pending
 from plait.inside.help.names import in_words
 from plait.inside.help.warning import warn
 
 _comm = _core._comm
 
-NO_OPTIONS = "leave it out: engines have no options, and tensors of any device are taken as they are"
+NO_OPTIONS = "leave it out: engines have no options, and that of nccl alone has a device"
 default_pg_timeout = datetime.timedelta(minutes=30)
 
 
 class ProcessGroup:
     """Ranks that act together. Calls of a group are made by all its ranks, in the same order."""
 
-    def __init__(self, inner, ranks, group_desc=None):
+    def __init__(self, inner, ranks, group_desc="undefined"):
         if not isinstance(inner, _comm.Group):
             raise errors.TypeError(f"ProcessGroup: inner is {in_words(inner)}; init_process_group and new_group make groups")
         self._inner = inner  # None when the group was destroyed
         self._ranks = list(ranks)  # in the group of all
         self.group_desc = group_desc
+        self._pending = Pending()
+        self._splits = 0  # how often it was divided
         _world.groups.add(self)
 
     def _used_by(self, call):
@@ -42,10 +48,13 @@ class ProcessGroup:
         return self._used_by("ProcessGroup.size").size()
 
     def name(self):
-        """Its name, which is the same on all ranks."""
-        return self._used_by("ProcessGroup.name").name()
+        """The name of its engine, as get_backend returns it."""
+        return self._used_by("ProcessGroup.name").engine()
 
-    group_name = property(name)
+    @property
+    def group_name(self):
+        """Its name, which is the same on all ranks."""
+        return self._used_by("ProcessGroup.group_name").name()
 
     def __repr__(self):
         if self._inner is None:
@@ -81,6 +90,7 @@ class _World:
     group = None
     store = None
     count = 0  # groups of all processes in given stores so far
+    process = None  # that leaves them when it ends
     groups = weakref.WeakSet()  # all that were made and not destroyed
 
 
@@ -109,12 +119,22 @@ def _store_given(store, init_method, rank, world_size):
     return store, f"world {_world.count}"
 
 
+def _gpu_of(call, device_id, engine):
+    """The name of the GPU that a rank of nccl is given; "" if none is."""
+    if device_id is None:
+        return ""
+    if engine != "nccl":
+        expect_none(call, NO_OPTIONS, device_id=device_id)
+    return str(device(f"cuda:{device_id}" if type(device_id) is int else device_id))
+
+
 def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None,
                        device_id=None):
     """Joins the group of all processes, which WORLD is from then on; returns when all have joined. init_method is env:// (the variables
     MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as launchers set them), tcp://host:port or file:///path; or a store is given, with rank and
     world_size. A place may be used again after destroy_process_group: all ranks come equally often. backend is "local" for ranks on
-    one host, "gloo" or, under mpirun, "mpi" for ranks on any, or "auto"; timeout that of each call that has no other.
+    one host, "gloo" or, under mpirun, "mpi" for ranks on any, "auto" for one of these, or "nccl" for tensors on GPUs: device_id is that of
+    this rank, by default the next one of the host. timeout is that of each call that has no other.
 
     >>> dist = plait.distributed
     >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
@@ -130,23 +150,43 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     engine, given_name = engine_of(call, backend), text_of(call, "group_name", group_name)
     seconds = seconds_of(call, default_pg_timeout if timeout is None else timeout)
     rank, world_size = integer_of(call, "rank", rank, -1, MOST_INT), integer_of(call, "world_size", world_size, -1, MOST_INT)
-    expect_none(call, NO_OPTIONS, pg_options=pg_options, device_id=device_id)
+    expect_none(call, NO_OPTIONS, pg_options=pg_options)
+    gpu = _gpu_of(call, device_id, engine)
     if store is None:
         place, rank, world_size = store_of("env://" if init_method is None else init_method, rank, world_size, seconds)
         name = "world"
     else:
         place, name = _store_given(store, init_method, rank, world_size)
-    inner = _comm.join(place._inner, rank, world_size, engine, given_name or name, seconds)
+    inner = _comm.join(place._inner, rank, world_size, engine, given_name or name, seconds, gpu)
     _world.count += store is not None
     _world.group, _world.store = ProcessGroup(inner, range(world_size), "default_pg"), place
+    if _world.process != os.getpid():
+        from multiprocessing import util
+
+        _world.process = os.getpid()
+        # Processes that multiprocessing has forked call it too, and nothing of atexit.
+        util.Finalize(None, _leave_at_the_end, exitpriority=0)
+
+
+def _leave_at_the_end():
+    """Leaves the groups when the process ends, also one that was forked. If an error ends it, the other ranks need not wait for it."""
+    error = getattr(sys, "last_value", None)
+    for each in list(_world.groups):
+        if each._inner is not None and error is not None:
+            each._inner.give_up(f"was ended by {type(error).__name__}: {error}")
+    if is_initialized():
+        destroy_process_group()
 
 
 def destroy_process_group(group=None):
-    """Leaves a group; without one, or with WORLD, all groups. Later uses of them are a ValueError."""
+    """Leaves a group; without one, or with WORLD, all groups. Calls that were begun are over then. Later uses of the groups are a ValueError."""
     if isinstance(group, _NonGroupMember):
         return
     given = the_group("destroy_process_group", group)
     left = list(_world.groups) if given is _world.group else [given]
+    for each in left:
+        each._pending.wait()
+        each._inner.leave()
     if given is _world.group:
         _world.group = _world.store = None
     for each in left:
@@ -206,7 +246,7 @@ def get_world_size(group=None):
 
 
 def get_backend(group=None):
-    """The name of the engine of a group: "local", "gloo" or "mpi"."""
+    """The name of the engine of a group: "local", "gloo", "mpi" or "nccl"."""
     return the_group("get_backend", group)._inner.engine()
 
 
@@ -238,13 +278,13 @@ def _checked(call, timeout, backend, pg_options, group_desc):
     if group_desc is not None:
         text_of(call, "group_desc", group_desc)
     expect_none(call, NO_OPTIONS, pg_options=pg_options)
-    return seconds_of(call, timeout), "" if backend is None else engine_of(call, backend), group_desc
+    return seconds_of(call, timeout), "" if backend is None else engine_of(call, backend), group_desc or "undefined"
 
 
-def _part_of(parent, places, options, by_members=False):
+def _part_of(parent, places, options, by_members=False, gpu=""):
     """The group of some ranks of a group, by their places in it. All its ranks call this, or those that are in it alone."""
     seconds, engine, group_desc = options
-    inner = parent._inner.subgroup(places, seconds, engine, by_members)
+    inner = parent._inner.subgroup(places, seconds, engine, by_members, gpu)
     return GroupMember.NON_GROUP_MEMBER if inner is None else ProcessGroup(inner, [parent._ranks[place] for place in places], group_desc)
 
 
@@ -254,11 +294,11 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local
     it is GroupMember.NON_GROUP_MEMBER: calls of it do nothing there. With use_local_synchronization=True its ranks alone call it."""
     world = the_group("new_group", None)
     options = _checked("new_group", timeout, backend, pg_options, group_desc)
-    expect_none("new_group", NO_OPTIONS, device_id=device_id)
+    gpu = _gpu_of("new_group", device_id, options[1] or world._inner.engine())
     by_members = flag_of("new_group", "use_local_synchronization", use_local_synchronization)
     ranks = range(world.size()) if ranks is None else ranks
     places = expect_different("new_group", "ranks", integers_of("new_group", "ranks", ranks, 0, world.size() - 1))
-    return _part_of(world, sorted(places) if flag_of("new_group", "sort_ranks", sort_ranks) else places, options, by_members)
+    return _part_of(world, sorted(places) if flag_of("new_group", "sort_ranks", sort_ranks) else places, options, by_members, gpu)
 
 
 def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None):
@@ -304,6 +344,9 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
     parent = the_group("split_group", parent_pg)
     options = _checked("split_group", timeout, backend, pg_options, group_desc)
     lists = _lists_of_ranks("split_group", "split_ranks", split_ranks, parent.size())
+    if group_desc is None:
+        options = (*options[:2], f"{parent.group_desc}:split:{parent._splits}")
+    parent._splits += 1
     own = next((ranks for ranks in lists if parent.rank() in ranks), None)
     return GroupMember.NON_GROUP_MEMBER if own is None else _part_of(parent, own, options, by_members=True)
 

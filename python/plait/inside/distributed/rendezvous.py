@@ -5,19 +5,15 @@ import os
 import time
 import urllib.parse
 import weakref
-import zlib
 
-from plait import errors
+from plait import _core, errors
 from plait.inside.distributed.arguments import MOST_INT, integer_of, text_of
 from plait.inside.distributed.stores import FileStore, PrefixStore, TCPStore
 
+_comm = _core._comm
+
 CALL = "init_process_group"
 METHODS = "env://, tcp://host:port or file:///path"
-
-# Variables of mpirun (Open MPI, MPICH) and srun, which start ranks without a launcher of Python.
-_OTHER_LAUNCHERS = {"RANK": ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"), "WORLD_SIZE": ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"),
-                    "LOCAL_RANK": ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")}
-
 
 # ---- Numbers that launchers and addresses give.
 
@@ -29,21 +25,9 @@ def _integer_of_text(function, what, text):
         raise errors.ValueError(f"{function}: {what} is {text!r}, expected an integer") from None
 
 
-def _place_of_job():
-    """(host, port) of rank 0 for ranks that mpirun has started on one host, or srun: that from which it was called. The number of the job decides the
-    port."""
-    job = next((os.environ[each] for each in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID") if each in os.environ), None)
-    step = os.environ.get("SLURM_STEP_ID", "")
-    is_one_host = os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", "") == os.environ.get("OMPI_COMM_WORLD_SIZE", "none")
-    host = "localhost" if is_one_host else os.environ.get("SLURM_LAUNCH_NODE_IPADDR")
-    if job is None or host is None:
-        return None
-    return host, 20_000 + zlib.crc32(f"{job}.{step}".encode()) % 10_000
-
-
 def _place_from_environment():
     """(host, port) of rank 0."""
-    found = None if "MASTER_PORT" in os.environ else _place_of_job()
+    found = None if "MASTER_PORT" in os.environ else _comm.place_of_job()
     if found is not None:
         return os.environ.get("MASTER_ADDR") or found[0], found[1]
     return os.environ.get("MASTER_ADDR") or "localhost", _integer_from_environment("MASTER_PORT")
@@ -51,7 +35,7 @@ def _place_from_environment():
 
 def _integer_from_environment(name):
     """The number in a variable, or in that of another launcher."""
-    found = next((each for each in (name, *_OTHER_LAUNCHERS.get(name, ())) if each in os.environ), None)
+    found = _comm.launch_variable(name)
     if found is None:
         raise errors.ValueError.with_hint(
             f"{CALL}: the environment variable {name} is not set",
@@ -71,7 +55,7 @@ def get_node_local_rank(fallback_rank=None):
     """The rank of this process among those of its host, as launchers say; fallback_rank if none does."""
     call = "get_node_local_rank"
     fallback = None if fallback_rank is None else integer_of(call, "fallback_rank", fallback_rank, 0, MOST_INT)
-    found = next((each for each in ("LOCAL_RANK", *_OTHER_LAUNCHERS["LOCAL_RANK"]) if each in os.environ), None)
+    found = _comm.launch_variable("LOCAL_RANK")
     if found is not None:
         return _integer_of_text(call, f"the environment variable {found}", os.environ[found])
     if fallback is None:
@@ -104,7 +88,15 @@ def _tcp_store(host, port, rank, world_size, timeout):
         served.set_timeout(timeout)
         return served
     serves = rank == 0 and not _launcher_serves(host, port)
-    store = TCPStore(host, port, world_size, serves, timeout)
+    try:
+        store = TCPStore(host, port, world_size, serves, timeout)
+    except (errors.DistError, errors.ParseError) as error:
+        if not _launcher_serves(host, port):
+            raise
+        raise errors.DistError.with_hint(
+            f"{CALL}: no store of Plait answers at {host}:{port}, where the launcher is said to serve one ({error.message})",
+            "torchrun serves PyTorch's store: start the program by python -m plait run, which has its variables, or set "
+            "TORCHELASTIC_USE_AGENT_STORE=False and another MASTER_PORT") from None
     if serves:
         _servers[os.getpid(), host, port] = store
     return store
@@ -137,6 +129,16 @@ def _file_store(path, timeout):
         return store
 
 
+def _agreed(name, given, query, init_method):
+    """The rank or the number of ranks: of the call, or of the address."""
+    if name not in query:
+        return given
+    said = _integer_of_text(CALL, f"{name} in {init_method}", query[name])
+    if given not in (-1, said):
+        raise errors.ValueError(f"{CALL}: {name} is {given} in the call and {said} in {init_method}, expected one of them")
+    return said
+
+
 def _parsed(init_method, rank, world_size):
     """(the parts of the address, rank, world_size), with those that the address has."""
     try:
@@ -149,9 +151,7 @@ def _parsed(init_method, rank, world_size):
     if url.scheme not in ("env", "tcp", "file"):
         raise errors.ValueError(f"{CALL}: init_method is {init_method!r}, expected {METHODS}")
     query = dict(urllib.parse.parse_qsl(url.query))
-    rank, world_size = (_integer_of_text(CALL, f"{name} in {init_method}", query[name]) if given == -1 and name in query else given
-                        for name, given in (("rank", rank), ("world_size", world_size)))
-    return url, rank, world_size
+    return url, _agreed("rank", rank, query, init_method), _agreed("world_size", world_size, query, init_method)
 
 
 def _path_of(init_method, url):

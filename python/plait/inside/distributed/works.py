@@ -1,5 +1,6 @@
 """Calls in progress."""
 
+import contextlib
 import threading
 
 from plait import _core, errors
@@ -7,30 +8,65 @@ from plait.inside.distributed.arguments import NO_TIMEOUT, seconds_of
 from plait.inside.help.names import in_words
 
 
-class Work:
-    """A call that goes on while the program does. The tensors that it changes have their values after wait."""
+class Pending:
+    """Calls of a group, in their order, that were not waited for. It keeps those that the program has dropped: a barrier, and who destroys the
+    group, gives their tensors the values."""
 
-    def __init__(self, inner, deliver=None):
+    def __init__(self):
+        self._works = {}  # by id
+        self._lock = threading.RLock()
+
+    def add(self, work):
+        self.deliver()
+        self._works[id(work)] = work
+
+    def remove(self, work):
+        self._works.pop(id(work), None)
+
+    def deliver(self):
+        """Gives the tensors of all calls that are over their values: a call is over later than those before it."""
+        with self._lock:
+            for work in list(self._works.values()):
+                if not work.is_completed():
+                    return
+                self.remove(work)
+
+    def wait(self):
+        """Waits for all calls. Their errors are those of who waits for them."""
+        for work in list(self._works.values()):
+            with contextlib.suppress(Exception):
+                work.wait()
+            self.remove(work)
+
+
+class Work:
+    """A call that goes on while the program does. The tensors that it changes have their values after wait, or a barrier of their group."""
+
+    def __init__(self, inner, deliver=None, pending=None):
         if not isinstance(inner, _core._comm.Work):
             raise errors.TypeError(f"Work: inner is {in_words(inner)}, expected a call in progress, which async_op=True returns")
         self._inner = inner
         self._deliver = deliver  # None when the tensors have their values
         self._failure = None  # the error of delivering
         self._lock = threading.RLock()  # a handler of a signal may wait, too
+        self._pending = pending
+        if pending is not None:
+            pending.add(self)
 
     def _finish(self):
         """Gives the tensors their values, once: other threads return when they have them."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            if self._deliver is None:
-                return
             try:
-                self._deliver(self._inner.result())
+                if self._deliver is not None:
+                    self._deliver(self._inner.result())
             except Exception as error:
                 self._failure = error
                 raise
             self._deliver = None
+            if self._pending is not None:
+                self._pending.remove(self)
 
     def wait(self, timeout=None):
         """Returns True when the call is over; throws the error that it ended with. DistError after the timeout: the call goes on."""
@@ -69,3 +105,5 @@ class Work:
         """The rank that has sent what was received, in the group of the call."""
         self.wait()
         return self._inner.source_rank()
+
+    _source_rank = source_rank  # PyTorch's name
