@@ -4,6 +4,7 @@
 #include "plait/comm/collectives.h"
 #include "plait/comm/file_store.h"
 #include "plait/comm/group.h"
+#include "plait/comm/launched.h"
 #include "plait/comm/memory_store.h"
 #include "plait/comm/messages.h"
 #include "plait/comm/prefix_store.h"

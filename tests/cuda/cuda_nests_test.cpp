@@ -176,6 +176,33 @@ TEST_F(CudaNests, LongRowsInPlace) {
   expect_same(other, apart.on_host(), "first result");
 }
 
+// A number of each row, which all lanes read, is overwritten by its sum.
+TEST_F(CudaNests, SumsOfRowsInPlace) {
+  NestMaker maker({kRows}, kColumns);
+  const uint32_t x = maker.load(DType::f32, {kColumns, 1}), scale = maker.load(DType::f32, {1, 0});
+  maker.result(maker.reduce(Reduction::sum, maker.compute("multiply", {x, scale})), {1, 0});
+  const cuda::NestKernel kernel(maker.nest, {});
+  for (const int64_t columns : {40, 700, 5000}) {
+    constexpr int64_t kCount = 9;
+    const Array rows = numbers(DType::f32, {kCount, columns}).on(kDevice);
+    const Array scales = numbers(DType::f32, {kCount}).on(kDevice), in_place = scales.copy();
+    const Array apart = Array::empty_on(kDevice, DType::f32, {kCount});
+    std::vector<int64_t> sizes;
+    for (const Dim size : kernel.sizes()) {
+      sizes.push_back(size.evaluate({{kRows, kCount}, {kColumns, columns}}));
+    }
+    const auto run = [&](const Array& factors, const Array& out) {
+      const cuda::NestParameter from[] = {{.address = cuda::address_of(rows)},
+                                          {.address = cuda::address_of(factors)}};
+      const cuda::Address to[] = {cuda::address_of(out)};
+      kernel.run(cuda::cuda_device(0), sizes, from, to);
+      return out.on_host();
+    };
+    const Array expected = run(scales, apart);
+    expect_same(run(in_place, in_place), expected, fmt::format("{} columns", columns));
+  }
+}
+
 TEST_F(CudaNests, GroupsOfRows) {
   const Dim groups = Dim::symbol("g");
   NestMaker maker({groups, kRows}, kColumns, 1);

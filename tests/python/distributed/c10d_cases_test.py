@@ -216,12 +216,12 @@ def gathers_of_all(case):
             expect(out, expected)
         for count in range(1, 4):
             each_list = case.of_all(lambda rank: [varied(rank + i, *(i,) * i, dtype=dtype) for i in range(1, count + 1)])
-            outputs = [[pl.asarray(np.full_like(part, -1)) for part in parts] for parts in each_list]
+            outputs = [[pl.asarray(np.full_like(part, -1)) for part in row] for row in each_list]
             dist.all_gather_coalesced(outputs, tensors(each_list[case.place]), case.group)
             for found, expected in zip(outputs, each_list, strict=True):
                 expect_all(found, expected)
     with_empty = case.of_all(lambda rank: [cube(2, rank), cube(0, 1), cube(3, rank + 1), cube(0, 1)])
-    outputs = [[pl.asarray(part - 1) for part in parts] for parts in with_empty]
+    outputs = [[pl.asarray(part - 1) for part in row] for row in with_empty]
     dist.all_gather_coalesced(outputs, tensors(with_empty[case.place]), case.group, async_op=True).wait()
     for found, expected in zip(outputs, with_empty, strict=True):
         expect_all(found, expected)
@@ -367,15 +367,8 @@ def all_cases():
               gathers_of_all, scattered_reductions, everyone_to_everyone, refused, barriers, barriers_imply_waiting, many_in_flight)
 
 
-class C10dCases(unittest.TestCase):
-    def test_local(self):
-        ranks.run_on(self, "local", os.path.abspath(__file__), "all_cases", SIZE)
-
-    def test_gloo(self):
-        ranks.run_on(self, "gloo", os.path.abspath(__file__), "all_cases", SIZE)
-
-    def test_mpi(self):
-        ranks.run_on(self, "mpi", os.path.abspath(__file__), "all_cases", SIZE)
+class C10dCases(ranks.OnEachEngine, unittest.TestCase):
+    file, size = os.path.abspath(__file__), SIZE
 
 
 if __name__ == "__main__":

@@ -183,15 +183,8 @@ def all_cases():
         dist.barrier()
 
 
-class C10dMessages(unittest.TestCase):
-    def test_local(self):
-        ranks.run_on(self, "local", os.path.abspath(__file__), "all_cases", SIZE)
-
-    def test_gloo(self):
-        ranks.run_on(self, "gloo", os.path.abspath(__file__), "all_cases", SIZE)
-
-    def test_mpi(self):
-        ranks.run_on(self, "mpi", os.path.abspath(__file__), "all_cases", SIZE)
+class C10dMessages(ranks.OnEachEngine, unittest.TestCase):
+    file, size = os.path.abspath(__file__), SIZE
 
 
 if __name__ == "__main__":

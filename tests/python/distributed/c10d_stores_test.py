@@ -144,7 +144,7 @@ class Addresses(InAFolder):
         for store, engine in zip(stores, ("local", "gloo", "local"), strict=True):
             with self.subTest(store):
                 self.late(lambda engine=engine, store=store: dist.init_process_group(engine, store=store, rank=1, world_size=3, timeout=0.4),
-                          seconds=0.4, said=["rank 0 did not join the group within 0.4 s"])
+                          seconds=0.4, said=["rank 0, 2 did not join the group within 0.4 s"])
 
     def test_environment(self):
         """rank and world_size are in the environment, in the address or in the call."""

@@ -76,6 +76,21 @@ def run_on(test, engine, file, function, size, **options):
     test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
+class OnEachEngine:
+    """Tests that run all_cases of a file on `size` ranks of each engine."""
+
+    file, size = "", 0
+
+    def test_local(self):
+        run_on(self, "local", self.file, "all_cases", self.size)
+
+    def test_gloo(self):
+        run_on(self, "gloo", self.file, "all_cases", self.size)
+
+    def test_mpi(self):
+        run_on(self, "mpi", self.file, "all_cases", self.size)
+
+
 def begin(**options):
     """Joins the group of all ranks; (the rank, the number of ranks)."""
     dist.init_process_group(os.environ["PLAIT_TEST_ENGINE"], **options)

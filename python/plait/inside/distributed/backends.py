@@ -28,12 +28,12 @@ def _engines():
 
 def _for_device(function, backend, name):
     """The name in cpu:gloo or cuda:nccl. A group has one engine, for the CPU or for GPUs."""
-    parts = [part.partition(":") for part in name.split(",")]
-    for device, _, engine in parts:
-        if device != ("cuda" if engine == "nccl" else "cpu") or len(parts) > 1:
+    pairs = [each.partition(":") for each in name.split(",")]
+    for device, _, engine in pairs:
+        if device != ("cuda" if engine == "nccl" else "cpu") or len(pairs) > 1:
             raise errors.ValueError.with_hint(f"{function}: backend is {in_words(backend)}, expected one name, for the tensors of one kind of device",
                                               "nccl moves tensors of GPUs, the others those of the cpu; groups of both may have the same ranks")
-    return parts[0][2]
+    return pairs[0][2]
 
 
 def engine_of(function, backend):

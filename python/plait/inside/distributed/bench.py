@@ -160,6 +160,6 @@ def main(arguments):
     """The command, with its arguments."""
     given = parser().parse_args(arguments)
     _expect_usable(given)
-    if any(name in os.environ for name in ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")):
+    if _comm.launch_variable("RANK") is not None:
         return run(given)
     return launch.main(["-n", str(given.n), "--no-prefix", "-m", "plait", "bench", *arguments])
