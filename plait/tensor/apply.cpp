@@ -217,11 +217,12 @@ class Rows {
 
   bool add(const Array& array, DType dtype) {
     if (first_ == nullptr) first_ = &array;
-    if (array.dtype() != dtype || array.sizes() != first_->sizes()) return false;
+    if (!array.is_on_host() || array.dtype() != dtype || array.sizes() != first_->sizes())
+      return false;
     are_unplaced_ = are_unplaced_ && array.is_unplaced();
     const bool repeats = repeats_one_element(array.layout());
     if (!repeats && !array.is_contiguous()) return false;
-    data_[count_] = array.data();
+    data_[count_] = array.device_data();
     sizes_[count_] = array.element_size();
     steps_[count_++] = repeats ? 0 : array.element_size();
     return true;
@@ -319,7 +320,6 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   Rows rows(dtype);
   for (const RowOperand& operand : operands) {
     const DType wanted = &operand == operands.data() ? first.value_or(dtype) : dtype;
-    if (operand.tensor != nullptr && !operand.tensor->array().is_on_host()) return {};
     if (operand.tensor == nullptr) {
       if (!fits(*operand.number, wanted)) return {};
       rows.add(operand.number->element());
@@ -329,7 +329,8 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   }
   if (rows.first() == nullptr) return {};
   const DType given = elementwise_result(primitive.elementwise, dtype);
-  Array result = Array::empty(given, rows.first()->sizes()).unplaced(rows.are_unplaced());
+  Array result = Array::empty(given, rows.first()->sizes());
+  result.set_unplaced(rows.are_unplaced());
   const RowCall call = rows.call(result);
   if (!kernel.run_row(call, kernel.data)) return {};
   if (RowRecorder* notes = RowRecorder::current()) notes->add(kernel, call, rows.sizes(), result);

@@ -13,18 +13,22 @@ namespace {
 
 constexpr size_t kMostPrimitives = 4096;
 
-// Indexed by the primitive's number. Replaced kernels are not freed, since they may be in use.
-struct KernelTable {
+// Indexed by the primitive's number.
+using KernelTable = std::array<std::atomic<const Kernel*>, kMostPrimitives>;
+constinit KernelTable cpu_kernels{}, cuda_kernels{};
+
+KernelTable& table_of(Device::Kind device) {
+  return device == Device::Kind::cpu ? cpu_kernels : cuda_kernels;
+}
+
+// Replaced kernels are not freed, since they may be in use.
+struct RegisteredKernels {
   std::mutex mutex;
   std::deque<Kernel> kernels;
-  using ByNumber = std::array<std::atomic<const Kernel*>, kMostPrimitives>;
-  ByNumber cpu{}, cuda{};
-
-  ByNumber& of(Device::Kind device) { return device == Device::Kind::cpu ? cpu : cuda; }
 };
-KernelTable& kernel_table() {
-  static Immortal<KernelTable> table;
-  return *table;
+RegisteredKernels& registered_kernels() {
+  static Immortal<RegisteredKernels> registered;
+  return *registered;
 }
 
 bool has_loops(const ir::Primitive& primitive) {
@@ -56,16 +60,16 @@ void register_kernel(const ir::Primitive& primitive, const Kernel& kernel, Devic
   if (primitive.number >= kMostPrimitives) {
     throw ValueError("more than {} primitives", kMostPrimitives);
   }
-  const std::lock_guard lock(kernel_table().mutex);
-  KernelTable& table = kernel_table();
-  table.of(device)[primitive.number] = &table.kernels.emplace_back(kernel);
+  RegisteredKernels& registered = registered_kernels();
+  const std::lock_guard lock(registered.mutex);
+  table_of(device)[primitive.number] = &registered.kernels.emplace_back(kernel);
 }
 
 const Kernel& kernel_of(const ir::Primitive& primitive) {
   static const bool are_registered = (register_cpu_kernels(), true);
   (void)are_registered;
   if (primitive.number < kMostPrimitives) {
-    const Kernel* kernel = kernel_table().cpu[primitive.number].load(std::memory_order_acquire);
+    const Kernel* kernel = cpu_kernels[primitive.number].load(std::memory_order_acquire);
     if (kernel != nullptr) return *kernel;
   }
   static constexpr Kernel kLoops{.run = run_reference_loops};
@@ -75,7 +79,7 @@ const Kernel& kernel_of(const ir::Primitive& primitive) {
 
 const Kernel* find_device_kernel(const ir::Primitive& primitive, Device::Kind device) {
   if (primitive.number >= kMostPrimitives) return nullptr;
-  return kernel_table().of(device)[primitive.number].load(std::memory_order_acquire);
+  return table_of(device)[primitive.number].load(std::memory_order_acquire);
 }
 
 }  // namespace plait

@@ -58,16 +58,14 @@ Slice::Range Slice::within(int64_t size) const {
 }
 
 Layout Layout::contiguous(Sizes sizes) {
-  Layout layout;
-  layout.strides = Sizes(sizes.size(), 1);
   const bool is_empty = element_count_of(sizes) == 0;  // then strides are arbitrary
+  Sizes strides(sizes.size(), 1);
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0 && !is_empty;) {
-    layout.strides[i] = stride;
+    strides[i] = stride;
     stride *= sizes[i];
   }
-  layout.sizes = std::move(sizes);
-  return layout;
+  return {.sizes = std::move(sizes), .strides = std::move(strides)};
 }
 
 int64_t Layout::element_count() const {
