@@ -2,13 +2,17 @@
 
 import importlib
 import pathlib
+import re
 import sys
+import sysconfig
 import tempfile
 import types
 import unittest
 import warnings
 
+import numpy as np
 import plait as pl
+from plait.inside.jit import host_effects
 
 FILES = {
     "steady/__init__.py": """
@@ -47,6 +51,54 @@ TABLE, LOCK, COUNT = {i: float(i) for i in range(1000)}, threading.Lock(), 1.0
 def f(x):
     with LOCK: return x * TABLE[3] * COUNT
 """,
+    "far/__init__.py": """
+import calendar, functools, threading, time
+from far import registry
+RATE, LOCAL, LOG, BIG = 1.0, threading.local(), [], {i: 1.0 for i in range(1000)}
+def first(x): return second(x)
+def second(x): return third(x)
+def third(x): return fourth(x)
+def fourth(x): return x * RATE
+def of_many(x): return x * BIG[7]
+def of_thread(x): return x * LOCAL.rate
+def of_clock(x, asks=False):
+    if asks:
+        return x * time.time()
+    return x
+def day(x): return x * (1.0 + calendar.firstweekday())
+def log(x): return second_log(x)
+def second_log(x): return third_log(x)
+def third_log(x):
+    LOG.append(1)
+    return x
+@functools.lru_cache
+def cached(): return RATE
+class Meta(type):
+    @property
+    def rate(cls): return cls._rate
+class OfMeta(metaclass=Meta): _rate = 1.0
+class Node:
+    def __init__(self, inner): self.inner = inner
+class Leaf:
+    __slots__ = ("_rate",)
+    def __init__(self): self._rate = 1.0
+    @property
+    def rate(self): return self._rate
+TREE = Node(Node(Node(Leaf())))
+def of_tree(x): return x * TREE.inner.inner.inner.rate
+class Counter:
+    def __init__(self): self.count = 0
+    def next(self):
+        self.count += 1
+        return self.count
+COUNTER = Counter()
+""",
+    "far/registry.py": """
+RATE = 2.0
+def twice(x): return x * RATE
+FUNCTIONS = {"twice": twice, int: float}
+def call(name, x): return FUNCTIONS[name](x)
+""",
     "modelled/__init__.py": "",
     "modelled/config.py": """
 TRAINING, OPTIONS = False, {"rate": 1.0}
@@ -78,6 +130,20 @@ def setUpModule():
         (root / name).write_text(text)
     sys.path.insert(0, str(root))
     unittest.addModuleCleanup(sys.path.remove, str(root))
+
+
+def modules_that_assign_globals():
+    folder = pathlib.Path(sysconfig.get_path("stdlib"))
+    for file in sorted([*folder.glob("*.py"), *folder.glob("*/*.py")]):
+        module = ".".join(file.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+        is_library = module.split(".")[0] in sys.stdlib_module_names
+        if is_library and re.search(r"^ +global ", file.read_text(errors="replace"), re.MULTILINE):
+            yield module
+
+
+def is_known(module):
+    parents = [module.rsplit(".", i)[0] for i in range(module.count(".") + 1)]
+    return module in host_effects._OUTSIDE or module in host_effects._ANYTHING or any(each in host_effects._OUTSIDE_MODULES for each in parents)
 
 
 def ways_to_read(steady):
@@ -147,16 +213,128 @@ class Installed(unittest.TestCase):
             self.assertEqual([jitted(pl.asarray(1.0)).item() for _ in range(4)], [1, 2, 3, 4])
         self.assertEqual(steady.STEPS, 4)
 
-    def test_what_cannot_be_compared_is_constant(self):
+    def test_a_warning_names_what_cannot_be_compared(self):
         import large
 
         jitted = pl.jit(lambda x: large.f(x))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pl.HostStateWarning)
+        with self.assertWarnsRegex(pl.HostStateWarning, "not compared.*large.f: large.TABLE is a dict .* more than 256 values") as caught:
             for count in (1.0, 1.0, 2.0):
                 large.COUNT = count
                 self.assertEqual(jitted(pl.asarray(2.0)).item(), 6 * count)
+        self.assertEqual(len(caught.warnings), 1)
+        self.assertEqual((caught.filename, caught.lineno), (__file__, jitted.__wrapped__.__code__.co_firstlineno))
         self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (2, 1))
+
+
+class FarFromHostCode(unittest.TestCase):
+    """State that host code does not name: it is compared, or a warning names it."""
+
+    def test_it_is_compared(self):
+        import calendar
+
+        import far
+
+        self.addCleanup(calendar.setfirstweekday, calendar.firstweekday())
+
+        def set_rate(value):
+            far.RATE = value
+            far.cached.cache_clear()
+
+        leaf = far.TREE.inner.inner.inner
+        cases = {"calls": (lambda x: far.first(x), set_rate), "a memoised function": (lambda x: x * far.cached(), set_rate),
+                 "a property of a metaclass": (lambda x: x * far.OfMeta.rate, lambda value: setattr(far.OfMeta, "_rate", value)),
+                 "objects in objects": (lambda x: far.of_tree(x), lambda value: setattr(leaf, "_rate", value)),
+                 "slots": (lambda x: x * far.TREE.inner.inner.inner.rate, lambda value: setattr(leaf, "_rate", value)),
+                 "a registry": (lambda x: far.registry.call("twice", x), lambda value: setattr(far.registry, "RATE", value)),
+                 "a setting of a library": (lambda x: x * calendar.firstweekday(), lambda value: calendar.setfirstweekday(int(value)))}
+        x = pl.asarray(3.0)
+        for name, (f, change) in cases.items():
+            jitted = pl.jit(f)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pl.HostStateWarning)
+                for value in (1.0, 5.0, 5.0, 3.0, 1.0):
+                    change(value)
+                    with self.subTest(name, value=value):
+                        self.assertEqual(jitted(x).item(), 3 * value)
+            with self.subTest(name):
+                self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (3, 2))
+
+    def test_or_named(self):
+        import far
+
+        far.LOCAL.rate = 1.0
+        cases = {"far.of_many: far.BIG is a dict": lambda x: far.of_many(x), "far.of_thread: far.LOCAL is a _local": lambda x: far.of_thread(x),
+                 "far.of_clock: time.time\\(\\) in far.of_clock": lambda x: far.of_clock(x, True)}
+        for message, f in cases.items():
+            with self.subTest(message), self.assertWarnsRegex(pl.HostStateWarning, message):
+                pl.jit(f)(pl.asarray(1.0))
+
+    def test_code_that_does_not_run_is_not_named(self):
+        import far
+
+        inner = pl.jit(lambda x: far.of_clock(x) * 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pl.HostStateWarning)
+            self.assertEqual(pl.jit(lambda x: far.of_clock(inner(x)))(pl.asarray(1.0)).item(), 2)
+
+    def test_what_far_code_changes_is_changed_again(self):
+        import far
+
+        x = pl.asarray(1.0)
+        logged, counted = pl.jit(lambda x: far.log(x)), pl.jit(lambda x: x * far.COUNTER.next())
+        with self.assertWarnsRegex(pl.HostStateWarning, "far.LOG is changed in place"):
+            for _ in range(3):
+                logged(x)
+        self.assertEqual((len(far.LOG), [counted(x).item() for _ in range(3)], far.COUNTER.count), (3, [1, 2, 3], 3))
+
+
+class OfLargeLibraries(unittest.TestCase):
+    """Settings that Python's own modules and the libraries of the tests have: compared, or the host code runs at each call."""
+
+    def test_values_of_modules_are_compared(self):
+        import PIL.Image
+        import reprlib
+        import torch
+
+        cases = [(lambda x: x * PIL.Image.MAX_IMAGE_PIXELS, PIL.Image, "MAX_IMAGE_PIXELS", (1, 2, 2)),
+                 (lambda x: x * (1 + torch.backends.cudnn.benchmark), torch.backends.cudnn, "benchmark", (False, True, True)),
+                 (lambda x: x * len(reprlib.repr([5] * 9)), reprlib.aRepr, "maxlist", (2, 3, 3))]
+        for f, holder, name, values in cases:
+            before, jitted = getattr(holder, name), pl.jit(f)
+            try:
+                for value in values:
+                    setattr(holder, name, value)
+                    with self.subTest(name, value=value):
+                        self.assertEqual(jitted(pl.asarray(1.0)).item(), f(pl.asarray(1.0)).item())
+                self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (2, 1))
+            finally:
+                setattr(holder, name, before)
+
+    def test_functions_that_read_settings_run_at_each_call(self):
+        import inspect
+        import mimetypes
+        import sysconfig
+
+        import jax
+        import sklearn
+
+        cases = [lambda x: x * len(mimetypes.guess_type("a.txt")), lambda x: x * len(sysconfig.get_config_vars()), lambda x: x * jax.config.jax_enable_x64,
+                 lambda x: x * sklearn.get_config()["working_memory"], lambda x: x * len(np.array2string(np.arange(3))),
+                 lambda x: x * inspect.currentframe().f_back.f_lineno]
+        for i, f in enumerate(cases):
+            with self.subTest(i), self.assertWarns(pl.HostStateWarning):
+                jitted = pl.jit(f)
+                jitted(pl.asarray(1.0))
+            self.assertEqual(pl.stats(jitted).traces, 0)
+
+    def test_functions_of_python_that_assign_state_are_known(self):
+        """Each module of Python's library whose functions assign its globals is in the table of effects, or the state is a cache."""
+        caches = {"_osx_support", "_pyio", "_strptime", "base64", "pkgutil", "ftplib", "ipaddress", "urllib.parse", "zipfile", "uuid"}
+        tools = {"antigravity", "bdb", "cgi", "cProfile", "doctest", "idlelib", "pdb", "pydoc", "smtpd", "tabnanny", "test", "tkinter", "trace",
+                 "turtle", "turtledemo", "unittest", "venv", "lib2to3", "ensurepip", "site", "distutils", "enum", "http", "importlib", "symtable", "zipimport"}
+        unknown = [module for module in modules_that_assign_globals() if module.split(".")[0] not in tools and module not in caches
+                   and not is_known(module)]
+        self.assertEqual(unknown, [])
 
 
 class OfPackagesThatUsePlait(unittest.TestCase):

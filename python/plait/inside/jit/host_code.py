@@ -1,6 +1,7 @@
 """Analyses host code as Python bytecode: the names that it uses, and calls whose results differ from call to call."""
 
 import builtins
+import collections
 import dataclasses
 import dis
 import functools
@@ -9,8 +10,11 @@ import itertools
 import sys
 import types
 
-from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_held_state, is_outside, kind_of, method_of_path, tells_time
+from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_outside, kind_of, method_of_path, tells_time
 
+# Contents of modules that are handled elsewhere, or have no state.
+_NAMED = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
+_CONTAINERS = (list, dict, set, bytearray, collections.deque)
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 # Functions that read attributes with computed names.
@@ -37,6 +41,13 @@ def is_library(module):
 def is_installed(module):
     """True for the Python code of the latter (host_libraries.py)."""
     return _kind_of_module(module) == "installed" and not _package_uses_plait(module.partition(".")[0])
+
+
+@functools.cache
+def is_compiled(module):
+    """True for a module of an installed package that is not written in Python, and of which nothing else is known."""
+    top, file = (module or "").partition(".")[0], getattr(sys.modules.get(module), "__file__", None) or ""
+    return _kind_of_module(module) == "library" and top not in sys.stdlib_module_names and top not in _LIBRARIES and not file.endswith(".py")
 
 
 @functools.cache
@@ -148,7 +159,7 @@ class Names:
                     yield found[0], chain[:i], i == len(chain)
 
     def held_by_libraries(self, function):
-        """(module, name) of containers in modules of libraries, such as sys.argv."""
+        """(module, name) of values in modules of libraries that may be others at the next call, such as sys.argv."""
         cells = _cells_of(function)
         for chain, is_import, _ in self.calls:
             for i in range(1, len(chain)):
@@ -156,8 +167,11 @@ class Names:
                 if owner is None or not isinstance(owner[0], types.ModuleType):
                     break
                 module = owner[0]
-                if is_library(module.__name__) and is_held_state(vars(module).get(chain[i])) and not is_outside(vars(module)[chain[i]]):
-                    yield module, chain[i]
+                is_property = chain[i] not in vars(module) and type(module) is not types.ModuleType
+                value = getattr(module, chain[i], None) if is_property else vars(module).get(chain[i])
+                is_held = not isinstance(value, _NAMED) and (type(value) in _CONTAINERS or not is_installed(module.__name__))
+                if is_library(module.__name__) and is_held and not is_outside(value):
+                    yield module if is_property else vars(module), chain[i], module.__name__
 
 
 def _cells_of(function):

@@ -1,7 +1,6 @@
 """Calls of host code that a record cannot contain: functions whose result differs from call to call, functions that read or
 change state outside of the program, such as files, and functions through which anything can be reached."""
 
-import collections
 import os
 import sys
 import types
@@ -27,7 +26,8 @@ _OUTSIDE_MODULES = {"subprocess", "socket", "_socket", "select", "selectors", "s
                     "ftplib", "smtplib", "imaplib", "sqlite3", "_sqlite3", "dbm", "shelve", "gzip", "bz2", "lzma", "zipfile", "tarfile",
                     "mmap", "syslog", "fileinput", "getpass", "webbrowser", "fcntl", "signal", "multiprocessing", "requests", "httpx",
                     "urllib3", "aiohttp", "plait.inside.files", "plait.io", "wandb", "mlflow", "loguru", "comet_ml", "locale", "_locale",
-                    "gettext", "resource", "tracemalloc", "_tracemalloc", "linecache", "pandas._config"}
+                    "gettext", "resource", "tracemalloc", "_tracemalloc", "linecache", "mimetypes", "sysconfig", "platform", "asyncio",
+                    "multiprocessing.process", "logging.config", "email.charset", "pandas._config", "sklearn._config", "matplotlib.pyplot"}
 _OF_PATHS = {"exists", "lexists", "isfile", "isdir", "islink", "ismount", "getsize", "getmtime", "getatime", "getctime", "samefile",
              "realpath", "abspath", "expanduser", "expandvars"}
 _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scandir", "walk", "fwalk", "stat", "lstat", "fstat", "statvfs", "access",
@@ -37,16 +37,18 @@ _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scand
              "waitpid", "getloadavg", "umask", "nice", "getpriority", "setpriority", "sched_getaffinity", "sched_setaffinity",
              "get_terminal_size"}
 _OF_DECIMALS = {"getcontext", "setcontext", "localcontext"}
+_OF_CODECS = {"open", "register", "unregister", "lookup", "register_error", "lookup_error"}
 _OF_WARNINGS = {"simplefilter", "filterwarnings", "resetwarnings"}
 _OF_TORCH = {"get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device", "set_default_tensor_type",
              "get_num_threads", "set_num_threads", "is_grad_enabled", "set_printoptions", "use_deterministic_algorithms",
              "are_deterministic_algorithms_enabled", "set_float32_matmul_precision", "get_float32_matmul_precision", "set_flush_denormal"}
-_OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": {"open"}, "os": _OF_FILES, "posix": _OF_FILES,
+_OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": _OF_CODECS, "_codecs": _OF_CODECS, "os": _OF_FILES, "posix": _OF_FILES,
             "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"}, "time": {"sleep", "tzset"},
             "atexit": {"register", "unregister"}, "decimal": _OF_DECIMALS, "_decimal": _OF_DECIMALS, "warnings": _OF_WARNINGS,
             "sys": {"getrecursionlimit", "setrecursionlimit", "getswitchinterval", "setswitchinterval", "get_int_max_str_digits",
                     "set_int_max_str_digits", "gettrace", "settrace", "getprofile", "setprofile", "getrefcount", "getallocatedblocks",
                     "addaudithook", "getdlopenflags", "setdlopenflags"},
+            "zoneinfo._tzpath": {"reset_tzpath"}, "xml.etree.ElementTree": {"register_namespace"}, "copyreg": {"pickle", "add_extension"},
             "_csv": {"field_size_limit", "register_dialect", "unregister_dialect", "get_dialect", "list_dialects"},
             "threading": {"get_ident", "get_native_id", "current_thread", "active_count", "enumerate", "Thread", "Timer", "stack_size",
                           "settrace", "setprofile"},
@@ -54,7 +56,8 @@ _OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FIL
             "logging": {"debug", "info", "warning", "warn", "error", "critical", "exception", "log", "getLogger", "disable", "basicConfig",
                         "getLevelName", "addLevelName", "captureWarnings", "shutdown"},
             "numpy": {"load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "genfromtxt", "fromfile", "memmap", "geterr", "seterr",
-                      "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions"},
+                      "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions", "printoptions",
+                      "array2string", "array_repr", "array_str"},
             "torch": _OF_TORCH, "torch._C": _OF_TORCH}
 # Methods that only files, paths and similar objects have.
 OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "rglob", "is_file", "is_dir", "readline", "readlines",
@@ -65,10 +68,10 @@ _PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", 
 _UNSTEADY_ALL, _OUTSIDE_ALL = UNSTEADY_MODULES | {"time", "uuid"}, _OUTSIDE_MODULES | {"os", "posix", "sys"}
 # Functions through which anything can be read or changed.
 _ANYTHING = {"builtins": {"eval", "exec", "globals", "locals", "__import__"}, "importlib": {"import_module"}, "importlib._bootstrap": {"__import__"},
-             "pkgutil": {"resolve_name"}}
+             "pkgutil": {"resolve_name"}, "inspect": {"currentframe", "stack", "trace"}, "sys": {"_getframe", "_current_frames"},
+             "traceback": {"extract_stack", "format_stack", "print_stack", "walk_stack"}}
 _KNOWN = {each.partition(".")[0] for each in (*UNSTEADY_MODULES, *_UNSTEADY, *_OUTSIDE_MODULES, *_OUTSIDE)} - {"plait", "builtins"}
 _STREAMS = ("stdin", "stdout", "stderr")
-_CONTAINERS = (list, dict, set, bytearray, collections.deque)
 
 
 def kind_of(thing, name):
@@ -109,15 +112,10 @@ def _is_source(cls):
 
 
 def is_outside(thing):
-    """True if it is itself outside of the program: the environment, a stream or a logger."""
-    if thing is os.environ or thing is getattr(os, "environb", None) or is_logger(thing):
+    """True if it is itself outside of the program: the environment, a stream, a logger, or JAX's settings."""
+    if thing is os.environ or thing is getattr(os, "environb", None) or is_logger(thing) or type(thing).__module__ == "jax._src.config":
         return True
     return any(thing is getattr(sys, name, None) or thing is getattr(sys, f"__{name}__") for name in _STREAMS) and thing is not None
-
-
-def is_held_state(thing):
-    """True for contents of a library's module that are inspected as the user's own are: sys.argv, warnings.filters."""
-    return isinstance(thing, _CONTAINERS)
 
 
 class Ambient:

@@ -1,24 +1,31 @@
 """State in installed code that does not use Plait, such as a module of settings in site-packages: what host code names of its modules
-and classes, and what its functions read. Only values that can be compared are inspected: none makes the host code run at each call."""
+and classes, and what its functions read. Values that cannot be compared are named in a warning: they never make the host code run at
+each call."""
 
 import functools
 import types
 
 from plait import _core
-from plait.inside.jit.host_code import is_installed, is_library, is_library_class, names_in
-from plait.inside.jit.host_constants import PLAIN, array_or_none, attributes_of, is_fixed, is_of_python
+from plait.inside.jit.host_code import is_compiled, is_installed, is_library, is_library_class, module_of, names_in
+from plait.inside.jit.host_constants import PLAIN, array_or_none, attributes_of, changing_or_none, is_fixed, is_of_python
 from plait.inside.jit.host_effects import is_logger, is_path
+from plait.inside.jit.host_unseen import Unseen
 from plait.inside.jit.static_values import told_apart
 
-# Functions that host code names, and those that they call, are read; state beyond these limits counts as constant.
-_MOST_CALLS, _MOST_FUNCTIONS, _MOST_PARTS = 2, 50, 64
+# Functions that host code names, and those that they call, are read; state beyond these limits is reported.
+_MOST_CALLS, _MOST_FUNCTIONS, _MOST_PARTS = 8, 300, 256
 _FAR = _MOST_CALLS + 1
 _SPECIAL = ("__call__", "__init__")
-_DESCRIPTORS = {staticmethod: ("__func__",), classmethod: ("__func__",), property: ("fget", "fset"), functools.cached_property: ("func",)}
+_DESCRIPTORS = {staticmethod: ("__func__",), classmethod: ("__func__",), property: ("fget", "fset"), functools.cached_property: ("func",),
+                functools._lru_cache_wrapper: ("__wrapped__",), types.MethodType: ("__func__",)}
+# Parts of containers that are compared by their identities.
+_NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
+_SYNCHRONISATION = {"lock", "RLock", "Lock", "Condition", "Semaphore", "BoundedSemaphore", "Event"}
 
 
 class Installed:
-    """The part of a Reach in installed code. `depth` is the number of calls from host code to what is found.
+    """The part of a Reach in installed code. `depth` is the number of calls from host code to what is found, `origin` the name by which
+    host code led there.
 
     It does not hold the Reach: without a cycle, what was found is released with it."""
 
@@ -27,47 +34,73 @@ class Installed:
         self.places = set()  # numbers of the places of its values
         self._looked_up = {}
         self._functions, self._unread, self._objects = set(), [], []
+        self.unseen = Unseen()
 
     def progress(self):
         return len(self._looked_up), len(self.names), len(self._objects), len(self._functions)
 
-    def enter(self, function, depth=0):
+    def enter(self, function, depth=0, origin=None):
         """Notes a function, whose code is read later."""
-        if function not in self._functions and len(self._functions) < _MOST_FUNCTIONS:
+        origin = origin or f"{function.__module__}.{function.__name__}"
+        if function in self._functions:
+            return
+        if len(self._functions) < _MOST_FUNCTIONS:
             self._functions.add(function)
-            self._unread.append((function, depth))
+            self._unread.append((function, depth, origin))
+        else:
+            self.unseen.note(origin, f"what {function.__module__}.{function.__name__} reads (more than {_MOST_FUNCTIONS} functions are reached)",
+                             code=function.__code__)
+
+    def note_compiled(self, names, function):
+        """Notes functions written in C that host code names."""
+        for value, chain, is_end in names.named(function):
+            if is_end and _is_compiled(value):
+                self._note_compiled(".".join(chain), ".".join(chain), function.__code__)
+
+    def _note_compiled(self, origin, path, code, name=None):
+        self.unseen.note(origin, f"{path} is a function written in C", code=code, name=name)
 
     def settle(self, reach, names):
         """Reads the code of functions, and looks up these names and those that they use."""
         while self._unread:
-            function, depth = self._unread.pop(0)
+            function, depth, origin = self._unread.pop(0)
             used = names_in(function.__code__)
             self.names |= dict.fromkeys(used.attributes)
+            read_by = origin, function.__code__
             for each in used.globals:
-                self._add(reach, function.__globals__, each, f"{function.__module__}.{each}", depth + 1)
+                self._add(reach, function.__globals__, each, f"{function.__module__}.{each}", depth + 1, read_by)
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-                self._add(reach, cell, None, f"{function.__name__}.{name}", depth + 1)
-        for value, path in list(self._objects):
-            self.look_up(reach, attributes_of(value), attributes_of(value), path, names)
+                self._add(reach, cell, None, f"{function.__name__}.{name}", depth + 1, read_by)
+            for what, _, _, line in used.unsteady(function):
+                if what != "id()":
+                    self.unseen.note(origin, f"{what} in {function.__module__}.{function.__name__}", code=function.__code__, line=line)
+        for value, path, depth in list(self._objects):
+            own = attributes_of(value)
+            if own is not None:
+                self.look_up(reach, own, own, path, names, depth=depth)
+            self.look_up(reach, value, _slots_of(type(value)), path, names, depth=depth)
 
-    def look_up(self, reach, holder, own, path, names, takes_any=False):
+    def look_up(self, reach, holder, own, path, names, takes_any=False, depth=0):
         """Adds those of the attributes `own` that have these names, or those that functions use; with `takes_any` all."""
         for name in [name for name in own if isinstance(name, str)]:
-            if name in names:
-                self._add(reach, holder, name, f"{path}.{name}", 0)
+            if name in names or name in self.names:
+                self._add(reach, holder, name, f"{path}.{name}", depth if name in names else depth + 1)
             elif isinstance(holder, type) and name in _SPECIAL:
-                self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS - 1)
-            elif takes_any or name in self.names:
-                self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS if name in self.names else _FAR)
+                self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS // 2)
+            elif takes_any:
+                self._add(reach, holder, name, f"{path}.{name}", _FAR)
 
-    def _add(self, reach, holder, key, path, depth):
-        """Adds a place, if it is near and its value can be compared."""
+    def _add(self, reach, holder, key, path, depth, read_by=None):
+        """Adds a place, if it is near and its value can be compared. `read_by`: the origin and the code of a function that names it."""
         if self._looked_up.get((id(holder), key), _FAR + 1) <= depth:
             return
         value = _core._value_at(holder, key, self)
         if value is self:
             return
         self._looked_up[id(holder), key] = depth
+        origin, code = read_by or (path, None)
+        if _is_compiled(value):
+            self._note_compiled(origin, path, code, key)
         if _is_of_user(value):
             reach._add(holder, key, path)
         elif _is_plain(value, [_MOST_PARTS]) or _is_entered(value, depth):
@@ -76,15 +109,17 @@ class Installed:
             reach._add(holder, key, path, is_held=False)
         elif depth < _MOST_CALLS and ((functions := _functions_of(value)) or _is_seen(value)):
             reach._add_same(holder, key, value)
-            self._enter_parts(reach, value, functions, path, depth)
+            self._enter_parts(reach, value, functions, path, depth, origin)
+        elif depth < _FAR and (what := _unseen_or_none(value)) is not None:
+            self.unseen.note(origin, f"{path} is {what}", (id(holder), key), code=code, name=key)
 
-    def _enter_parts(self, reach, value, functions, path, depth):
+    def _enter_parts(self, reach, value, functions, path, depth, origin):
         for function in functions:
             reach.kinds.append(function.__code__)
             if is_installed(function.__globals__.get("__name__", "")):
-                self.enter(function, depth)
-        if not functions and all(each is not value for each, _ in self._objects):
-            self._objects.append((value, path))
+                self.enter(function, depth, origin)
+        if not functions and all(each is not value for each, *_ in self._objects):
+            self._objects.append((value, path, depth))
             reach._enter_class_of(value)
 
 
@@ -95,6 +130,10 @@ def _is_of_user(value):
     if isinstance(value, types.ModuleType):
         return not is_library(value.__name__)
     return not is_library_class(value if isinstance(value, type) else type(value))
+
+
+def _is_compiled(value):
+    return isinstance(value, types.BuiltinFunctionType) and is_compiled(module_of(value))
 
 
 def is_installed_class(cls):
@@ -108,9 +147,11 @@ def _is_entered(value, depth):
     return isinstance(value, type) and depth < _MOST_CALLS and is_installed_class(value)
 
 
-def _is_plain(value, left):
-    """True for a number, a text, another constant, a tensor, and a container of a few of them."""
+def _is_plain(value, left, is_part=False):
+    """True for a number, a text, another constant, a tensor, and a container of a few of them, or of functions and classes."""
     left[0] -= 1
+    if is_part and left[0] >= 0 and isinstance(value, _NAMED):
+        return True
     if left[0] < 0 or isinstance(value, (type, types.ModuleType, functools.partial)) or is_logger(value) or is_path(value):
         return False
     if type(value) in PLAIN or isinstance(value, _core.Tensor):
@@ -122,7 +163,7 @@ def _is_plain(value, left):
         return is_fixed(value) and not told_apart([value])
     parts = [child for _, child in children] if children is not None else []
     members = list(value) if isinstance(value, (dict, set, frozenset)) else []
-    return not (children is None and told_apart([value])) and all(_is_plain(each, left) for each in (*parts, *members))
+    return not (children is None and told_apart([value])) and all(_is_plain(each, left, is_part=True) for each in (*parts, *members))
 
 
 def _functions_of(value):
@@ -131,6 +172,24 @@ def _functions_of(value):
     return [each for each in found if isinstance(each, types.FunctionType)]
 
 
+def _slots_of(cls):
+    return [name for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, types.MemberDescriptorType)]
+
+
 def _is_seen(value):
     """True for an object whose attributes are all visible."""
-    return is_installed_class(type(value)) and is_of_python(type(value)) and attributes_of(value) is not None
+    return is_installed_class(type(value)) and is_of_python(type(value))
+
+
+def _unseen_or_none(value):
+    """A description if it may change and the change is not visible; None if it stays the same."""
+    cls = type(value)
+    if isinstance(value, types.FunctionType):
+        return f"a function more than {_MOST_CALLS} calls away" if is_installed(value.__globals__.get("__name__", "")) else None
+    if isinstance(value, (type, types.ModuleType)) or is_logger(value) or is_path(value) or is_fixed(value):
+        return None
+    if cls.__name__ in _SYNCHRONISATION and module_of(cls) in ("_thread", "threading"):
+        return None
+    if _core._children(value) is not None or isinstance(value, (set, frozenset)) or hasattr(cls, "__array_interface__"):
+        return f"a {cls.__name__} with objects, or with more than {_MOST_PARTS} values"
+    return changing_or_none(value) or f"a {cls.__name__}"

@@ -161,6 +161,14 @@ class Reach:
                 _LOOKUPS[_holder_kind(holder)](self, holder, path)
             self._installed.settle(self, self._names)
 
+    def watching(self):
+        """Notes which state of installed code is read within and counts as constant."""
+        return self._installed.unseen.watching(self.placed)
+
+    def unseen(self):
+        """(name by which host code leads there, what it is, file, line) of that state."""
+        return self._installed.unseen.read(self.functions)
+
     def attribute_dicts(self):
         """The attribute dicts of the entered objects: an object with other attributes requires another record."""
         return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
@@ -361,10 +369,13 @@ class Reach:
         for each in function.__kwdefaults__ or {}:
             self._add(function.__kwdefaults__, each, f"{name}.default {each}")
         self.holders.append((function, name))
-        for module, each in names.held_by_libraries(function):
-            self._add(vars(module), each, f"{module.__name__}.{each}")
+        for holder, each, module in names.held_by_libraries(function):
+            value = _core._value_at(holder, each, ABSENT)
+            if type(value) in PLAIN or not is_fixed(value):
+                self._add(holder, each, f"{module}.{each}")
         self.lines += names.unsteady(function)
         self._held.add_names(names, function)
+        self._installed.note_compiled(names, function)
 
     def _enter_import(self, module, name, members):
         if module is None:
@@ -440,8 +451,9 @@ class Reach:
         self._classes.append(cls)
         self.kinds.append(cls)
         self.holders.append((cls, cls.__name__))
-        if not is_library_class(type(cls)):  # a metaclass of the user
-            self._add_class(type(cls))
+        metaclass = type(cls)
+        if not is_library_class(metaclass) or is_installed_class(metaclass):
+            self._add_class(metaclass)
 
     def _enter_object(self, value, path):
         self._enter_class_of(value)

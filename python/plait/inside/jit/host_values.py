@@ -36,7 +36,7 @@ class Held:
             if is_named and id(value) in self._named or path.rpartition(".")[2] in generated:
                 continue
             for what, kind in _effects(value, path, is_named is not None, names, takes_any):
-                lines[what] = (what, kind, *_line_of(path, ours))
+                lines[what] = (what, kind, *line_of(path, ours))
         return list(lines.values())
 
 
@@ -106,7 +106,7 @@ def _member(owner, name):
     return found if isinstance(found, (types.MethodType, types.BuiltinMethodType)) else None
 
 
-def _line_of(path, functions):
+def line_of(path, functions):
     """(file, line) that reads the last name of a path which occurs in the code; by default where the function begins."""
     for name in reversed(path.split(".")):
         for function in functions:

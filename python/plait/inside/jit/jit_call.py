@@ -250,7 +250,9 @@ class Call:
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with Lending(lent.values()), noting(self.jitted._reasons.places), jitting(self.jitted):
-            result = self.jitted._called(*self.first, *arguments, **named)
+            with self.reach.watching():
+                result = self.jitted._called(*self.first, *arguments, **named)
+            self.jitted.warn_of_unseen(self.reach.unseen())
             if self._needed is not None:  # and host code has caught it
                 raise self._needed
             self._expect_unchanged(lent_trees)

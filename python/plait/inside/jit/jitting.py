@@ -47,6 +47,7 @@ _OUTSIDE = ("reads or changes state outside of the program",
 _ANYTHING = "can reach anything", "name what the function uses"
 _BY_VALUE = "make it a tensor, or a separate argument that is a number: such values need no new record"
 _BY_TYPE = "ask isinstance(x, int) instead of type(x): numbers whose type is not asked need no new record"
+_MOST_NAMED = 3  # values in one warning
 _MOST_RECORDS_FOR_ONE = 8  # records of one argument or value outside, before that is reported
 
 
@@ -248,6 +249,18 @@ class Jitted:
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
                 self._warn(f"{self._name} runs its host code at each call, because {what} {reason}\n  hint: {hint}", file, line)
+
+    def warn_of_unseen(self, unseen):
+        """Warns of state of installed code that is not compared, once for each line of the host code that leads there."""
+        by_line = {}
+        for origin, what, file, line in unseen if self._by_host is None else ():
+            by_line.setdefault((file, line), []).append(what if what.startswith(f"{origin} ") else f"{origin}: {what}")
+        for place, found in by_line.items():
+            if (place, "unseen") not in self._warned:
+                self._warned.add((place, "unseen"))
+                more = f", and {len(found) - _MOST_NAMED} more" * (len(found) > _MOST_NAMED)
+                self._warn(f"{self._name} has read state of installed code that is not compared at each call: what it was counts as constant: "
+                           f"{', '.join(found[:_MOST_NAMED])}{more}\n  hint: pass what may change as an argument", *place)
 
     def _warn(self, message, file=None, line=None):
         """Warns at a line of the user; by default where the function begins."""
