@@ -443,7 +443,7 @@ TEST(Failures, AreWrittenWithTheLastCalls) {
 }
 
 TEST(Failures, RanksThatEndTogetherAreNoFailure) {
-  const int rounds = is_nccl() ? 4 : 20;  // the emulated device begins slowly
+  const int rounds = share_of(is_nccl() ? 4 : 20);  // the emulated device begins slowly
   for (int round = 0; round < rounds; ++round) {
     const Processes processes(4, [](Group& group) {
       for (int i = 0; i < 20; ++i) all_reduce(ones(i * 10'000), ReduceOp::sum, group);

@@ -144,11 +144,7 @@ void strike(int signal, int rounds) {
   }
 }
 
-int rounds() {
-  const char* const share = std::getenv("PLAIT_SHARE");
-  const int all = is_nccl() ? 4 : 10;  // the emulated device begins slowly
-  return share == nullptr ? all : std::max(2, static_cast<int>(all * std::atof(share)));
-}
+int rounds() { return share_of(is_nccl() ? 4 : 10); }  // the emulated device begins slowly
 
 // One of the ranks that strike_under_mpi.sh starts.
 TEST(RandomFailures, OnOwnRank) {

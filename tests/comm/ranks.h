@@ -1,6 +1,7 @@
 // Runs a function on each rank of a group, as threads or as processes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
@@ -25,6 +26,12 @@
 namespace plait::dist {
 
 using OnRank = std::function<void(Group& group)>;
+
+// The rounds to be run where PLAIT_SHARE asks for a part of them.
+inline int share_of(int rounds) {
+  const char* const share = std::getenv("PLAIT_SHARE");
+  return share == nullptr ? rounds : std::max(2, static_cast<int>(rounds * std::atof(share)));
+}
 
 // One thread waits until another has come to a place.
 class Flag {
