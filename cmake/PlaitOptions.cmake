@@ -43,7 +43,7 @@ endfunction()
 # plait_unite(<target> <folder> <count> [OPTION...]): a unity build of the target's sources below a folder of this
 # project, in groups of <count> that are compiled with these further options, since half of the compile time of a source
 # goes to its includes. So two files of a folder may not define different internal things with the same name. Sources
-# with their own options are compiled one by one. The generated sources are in PLAIT_UNITY_FOLDER: builds with the same
+# with other options of their own, and those with SKIP_UNITY_BUILD_INCLUSION, are compiled one by one. The generated sources are in PLAIT_UNITY_FOLDER: builds with the same
 # folder share them, and their objects in a compiler cache.
 function(plait_unite target folder count)
   if(NOT PLAIT_UNITY)
@@ -61,7 +61,8 @@ function(plait_unite target folder count)
     endif()
     get_source_file_property(options "${source}" COMPILE_OPTIONS)
     get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
-    if(NOT options AND NOT definitions)
+    get_source_file_property(stays_alone "${source}" SKIP_UNITY_BUILD_INCLUSION)
+    if((NOT options OR "${options}" STREQUAL "${ARGN}") AND NOT definitions AND NOT stays_alone)
       list(APPEND alike "${source}")
     endif()
   endforeach()

@@ -10,8 +10,8 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kBlockBytes = 16;
-constexpr int64_t kBlocksTogether = cpu::kRandomPadding * 4 / kBlockBytes;
+constexpr int64_t kPhiloxBytes = 16;
+constexpr int64_t kBlocksTogether = cpu::kRandomPadding * 4 / kPhiloxBytes;
 
 // The kernels of the current level.
 cpu::RandomKernels kernels_now() {
@@ -33,8 +33,8 @@ int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step
 // `count` bytes of a stream from byte `first` on, which must be a multiple of the block size.
 void fill_words(const cpu::RandomKernels& kernels, const KeyBits& key, int64_t first, int64_t count,
                 uint32_t* out) {
-  const int64_t blocks = round_up(round_up(count, kBlockBytes) / kBlockBytes, kBlocksTogether);
-  kernels.words(key, static_cast<uint64_t>(first / kBlockBytes), blocks, out);
+  const int64_t blocks = round_up(round_up(count, kPhiloxBytes) / kPhiloxBytes, kBlocksTogether);
+  kernels.words(key, static_cast<uint64_t>(first / kPhiloxBytes), blocks, out);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void random_values(KernelCall& call, const void*) {
 }
 
 void draw_uniform(const KeyBits& key, int64_t first, int64_t count, float* out) {
-  constexpr int64_t kWordsOfBlock = kBlockBytes / int64_t{sizeof(uint32_t)};
+  constexpr int64_t kWordsOfBlock = kPhiloxBytes / int64_t{sizeof(uint32_t)};
   const cpu::RandomKernels kernels = kernels_now();
   const auto values = kernels.values[static_cast<size_t>(Distribution::uniform)];
   Words words;
