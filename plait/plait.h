@@ -178,7 +178,7 @@
 #include "plait/ops/arrays/slice_range.h"
 #include "plait/ops/arrays/to_device.h"
 #include "plait/ops/call.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/effects/check.h"

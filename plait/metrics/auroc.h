@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plait/metrics/classification.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::metrics {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::metrics {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::metrics {

@@ -4,7 +4,7 @@
 #include "plait/ops/arrays/reinterpret.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/arrays/to_device.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/effects/check.h"
 #include "plait/ops/effects/checkpoint_name.h"

@@ -6,7 +6,7 @@
 #include "plait/ir/analysis/verify.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/inside/along.h"
 #include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/named_axes.h"

@@ -4,7 +4,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/products/linear.h"

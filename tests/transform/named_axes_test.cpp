@@ -8,7 +8,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/products/linear.h"
@@ -67,6 +67,45 @@ TEST(NamedAxes, Reductions) {
           .type()
           .text(),
       "f32[5, 3]");
+}
+
+TEST(NamedAxes, ProductsAndBooleans) {
+  expect_everywhere(along_batch([](Tensor a) { return a - all_reduce_prod(a, "batch"); }),
+                    kBatch - prod(kBatch, 0), kBatch);
+  expect_everywhere(
+      along_batch([](Tensor a) { return where(all_reduce_and(a > 0, "batch"), a, 0); }),
+      where(all(kBatch > 0, 0), kBatch, 0), kBatch);
+  expect_everywhere(
+      along_batch([](Tensor a) { return where(all_reduce_or(a > 1, "batch"), a, 0); }),
+      where(any(kBatch > 1, 0), kBatch, 0), kBatch);
+}
+
+// Each of five samples has five parts.
+TEST(NamedAxes, Parts) {
+  const Tensor parts = matmul(expand_dims(kBatch, 2), reshape(iota(5, DType::f64) + 1, {1, 1, 5}));
+  expect_everywhere(along_batch([](Tensor a) { return reduce_scatter(a, "batch", -1); }),
+                    moveaxis(sum(parts, 0), 1, 0), parts);
+  expect_everywhere(along_batch([](Tensor a) { return all_to_all(a, "batch", 1, 1); }),
+                    moveaxis(moveaxis(parts, 2, 0), 1, 2), parts);
+  expect_everywhere(along_batch([](Tensor a) {
+                      return reduce_scatter(all_gather(a, "batch", 1, true), "batch", 1, true);
+                    }),
+                    parts * 5, parts);
+  expect_everywhere(along_batch([](Tensor a) {
+                      return all_to_all(all_to_all(a, "batch", 1, 0, true), "batch", 0, 1, true);
+                    }),
+                    parts, parts);
+}
+
+TEST(NamedAxes, PairsAndOnePlace) {
+  const Tensor none = zeros({1, 3}, DType::f64);
+  const auto row = [](int64_t i) { return slice(kBatch, 0, {i, i + 1}); };
+  const std::vector<Tensor> permuted{none, row(4), row(0), none, none};
+  expect_everywhere(
+      along_batch([](Tensor a) { return axis_permute(a, "batch", {{0, 2}, {4, 1}}); }),
+      concat(permuted), kBatch);
+  expect_everywhere(along_batch([](Tensor a) { return a * axis_broadcast(a, "batch", 3); }),
+                    kBatch * row(3), kBatch);
 }
 
 TEST(NamedAxes, PlacesAlongThem) {

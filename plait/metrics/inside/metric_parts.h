@@ -5,7 +5,7 @@
 
 #include "plait/core/trees/tree.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/tensor.h"
 

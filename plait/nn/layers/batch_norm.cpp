@@ -11,7 +11,7 @@
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/reductions/reduce.h"

@@ -112,6 +112,14 @@ void read(nb::handle given, AxisNames& value) {
   value = std::move(names);
 }
 
+void read(nb::handle given, AxisPair& value) {
+  if (!is_sequence(given) || nb::len(given) != 2) {
+    throw TypeError("expected a pair (from, to), not {}", utf8_of(nb::repr(given)));
+  }
+  read(given[nb::int_(0)], value.from);
+  read(given[nb::int_(1)], value.to);
+}
+
 void read(nb::handle given, Axes& value) { value = axes_from(given); }
 void read(nb::handle given, PerDimension& value) { value = PerDimension(integers_from(given)); }
 

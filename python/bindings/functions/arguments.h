@@ -17,7 +17,7 @@
 #include "plait/core/device.h"
 #include "plait/ops/arrays/pad.h"
 #include "plait/ops/arrays/to_device.h"
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/ops/neural/convolution.h"
 #include "plait/ops/neural/per_dimension.h"
 
@@ -60,6 +60,7 @@ void read(nb::handle given, DType& value);
 void read(nb::handle given, Shape& value);
 void read(nb::handle given, Axes& value);
 void read(nb::handle given, AxisNames& value);
+void read(nb::handle given, AxisPair& value);
 void read(nb::handle given, PerDimension& value);
 void read(nb::handle given, PadWidth& value);
 void read(nb::handle given, Padding& value);
@@ -139,6 +140,7 @@ inline std::string annotation(Of<DType>) { return "DTypeLike | None"; }
 inline std::string annotation(Of<Shape>) { return "Size | Sequence[Size]"; }
 inline std::string annotation(Of<Axes>) { return "int | Sequence[int] | None"; }
 inline std::string annotation(Of<AxisNames>) { return "str | Sequence[str]"; }
+inline std::string annotation(Of<AxisPair>) { return "tuple[int, int]"; }
 inline std::string annotation(Of<PerDimension>) { return "int | Sequence[int]"; }
 inline std::string annotation(Of<PadWidth>) { return "tuple[Size, Size]"; }
 inline std::string annotation(Of<Padding>) {

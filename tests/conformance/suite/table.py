@@ -15,7 +15,8 @@ WITHOUT_BATCHING = set()
 
 # Along an axis of a function that is recorded for one sample: they cannot be called here.
 # tests/python/transforms/named_axes_test.py compares them with JAX.
-ALONG_NAMED_AXES = {"all_reduce_sum", "all_reduce_maximum", "all_reduce_minimum", "all_gather", "axis_shift"}
+ALONG_NAMED_AXES = {"all_reduce_sum", "all_reduce_maximum", "all_reduce_minimum", "all_reduce_product", "all_gather", "reduce_scatter", "all_to_all",
+                    "axis_shift", "axis_permute", "axis_broadcast"}
 
 DERIVATIVES = {"partials", "transposes", "tangents", "not_differentiable"}
 

@@ -1,7 +1,7 @@
 // Refusals of collective.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
 #include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/named_axes.h"
 
@@ -21,11 +21,11 @@ std::function<void()> within(const std::function<void()>& call) {
 }
 
 using AlongNames = Tensor (*)(const Tensor&, const AxisNames&);
-const std::vector<Named<AlongNames>> kAlongNames = {{"all_reduce_sum", all_reduce_sum},
-                                                    {"all_reduce_mean", all_reduce_mean},
-                                                    {"all_reduce_max", all_reduce_max},
-                                                    {"all_reduce_min", all_reduce_min},
-                                                    {"vary", vary}};
+const std::vector<Named<AlongNames>> kAlongNames = {
+    {"all_reduce_sum", all_reduce_sum},   {"all_reduce_mean", all_reduce_mean},
+    {"all_reduce_max", all_reduce_max},   {"all_reduce_min", all_reduce_min},
+    {"all_reduce_prod", all_reduce_prod}, {"all_reduce_and", all_reduce_and},
+    {"all_reduce_or", all_reduce_or},     {"vary", vary}};
 
 }  // namespace
 
@@ -53,9 +53,48 @@ Refusals refusals_of_collective() {
     rows.push_back(
         {name, within([function = function] { function(c64(3), "batch"); }), kType, {"c64"}});
   }
+  rows.push_back({"all_reduce_or",
+                  within([] { all_reduce_or(f32(3), "batch"); }),
+                  kType,
+                  {"takes booleans", "f32[3]"}});
   rows.push_back({"axis_index", [] { axis_index("batch"); }, ErrorKind::key, {"`batch`"}});
   rows.push_back({"axis_size", [] { axis_size("batch"); }, ErrorKind::key, {"`batch`"}});
   rows.push_back({"all_gather", [] { all_gather(f32(3), "batch"); }, ErrorKind::key, {"`batch`"}});
+  rows.push_back(
+      {"reduce_scatter", [] { reduce_scatter(f32(3), "batch"); }, ErrorKind::key, {"`batch`"}});
+  rows.push_back({"reduce_scatter",
+                  within([] { reduce_scatter(f32(4), "batch"); }),
+                  kShape,
+                  {"f32[4]", "must have the size 3"}});
+  rows.push_back({"reduce_scatter",
+                  within([] { reduce_scatter(f32(4), "batch", 0, true); }),
+                  kShape,
+                  {"f32[4]", "must be divisible by 3"}});
+  rows.push_back(
+      {"reduce_scatter", within([] { reduce_scatter(f32(3), "batch", 1); }), kIndex, {"1"}});
+  rows.push_back(
+      {"all_to_all", [] { all_to_all(f32(3), "batch", 0, 0); }, ErrorKind::key, {"`batch`"}});
+  rows.push_back({"all_to_all",
+                  within([] { all_to_all(f32(4), "batch", 0, 0); }),
+                  kShape,
+                  {"f32[4]", "must have the size 3"}});
+  rows.push_back({"all_to_all", within([] { all_to_all(f32(3), "batch", 0, 1); }), kIndex, {"1"}});
+  rows.push_back(
+      {"axis_permute", [] { axis_permute(f32(3), "batch", {}); }, ErrorKind::key, {"`batch`"}});
+  rows.push_back({"axis_permute",
+                  within([] { axis_permute(f32(3), "batch", {{0, 3}}); }),
+                  kIndex,
+                  {"place 3", "size 3"}});
+  rows.push_back({"axis_permute",
+                  within([] { axis_permute(f32(3), "batch", {{1, 0}, {1, 2}}); }),
+                  kValue,
+                  {"place 1 is a source twice"}});
+  rows.push_back(
+      {"axis_broadcast", [] { axis_broadcast(f32(3), "batch", 0); }, ErrorKind::key, {"`batch`"}});
+  rows.push_back({"axis_broadcast",
+                  within([] { axis_broadcast(f32(3), "batch", -1); }),
+                  kIndex,
+                  {"place -1", "size 3"}});
   rows.push_back({"all_gather", within([] { all_gather(f32(3), "batch", 2); }), kIndex, {"2"}});
   rows.push_back({"all_gather", within([] { all_gather(f32(3), "batch", -3); }), kIndex, {"-3"}});
   rows.push_back(

@@ -50,6 +50,148 @@ class AgainstJax(unittest.TestCase):
         around = [(i, (i + 2) % 5) for i in range(5)]
         self.agrees(lambda x: pl.axis_shift(x, "i", 2), lambda x: lax.ppermute(x, "i", around))
 
+    def test_products_and_booleans(self):
+        self.agrees(lambda x: x * pl.all_reduce_prod(x, "i"), lambda x: x * jnp.prod(lax.all_gather(x, "i"), 0))
+        for ours, theirs in ((pl.all_reduce_and, jnp.all), (pl.all_reduce_or, jnp.any)):
+            self.agrees(lambda x: x * ours(x > 0.5, "i"), lambda x: x * theirs(lax.all_gather(x > 0.5, "i"), 0))
+
+    def test_parts(self):
+        """Each sample has parts for all: of 5 samples 5, or 10 that are divided."""
+        for rest in ((), (3,), (10,)):
+            x = np.random.default_rng(4).normal(size=(5, 10, *rest))
+            y = x[:, :5]
+            for axis in range(1 + len(rest)):
+                along = np.moveaxis(y, 1, axis + 1)
+                self.compare(along, lambda x: pl.reduce_scatter(x, "i", axis), lambda x: lax.psum_scatter(x, "i", scatter_dimension=axis))
+                along = np.moveaxis(x, 1, axis + 1)
+                self.compare(along, lambda x: pl.reduce_scatter(x, "i", axis, tiled=True),
+                             lambda x: lax.psum_scatter(x, "i", scatter_dimension=axis, tiled=True))
+                self.compare(along, lambda x: pl.all_gather(x, "i", axis, tiled=True), lambda x: lax.all_gather(x, "i", axis=axis, tiled=True))
+                for to in range(1 + len(rest)):
+                    self.compare(np.moveaxis(y, 1, axis + 1), lambda x: pl.all_to_all(x, "i", axis, to), lambda x: lax.all_to_all(x, "i", axis, to))
+                    self.compare(along, lambda x: pl.all_to_all(x, "i", axis, to, tiled=True), lambda x: lax.all_to_all(x, "i", axis, to, tiled=True))
+
+    def test_pairs(self):
+        for pairs in ([(i, (i * 2) % 5) for i in range(5)], [(0, 3), (4, 0)], [], [(2, 2)]):
+            expected = np.zeros_like(X)
+            for start, end in pairs:
+                expected[end] = X[start]
+            close(self, pl.vmap(lambda x: pl.axis_permute(x, "i", pairs), axis_name="i")(X), expected)
+        for source in range(5):
+            found = pl.vmap(lambda x: x * pl.axis_broadcast(x, "i", source), axis_name="i")(X)
+            close(self, found, X * X[source])
+
+    def test_one_sample_and_none(self):
+        x = np.ones((1, 1, 2))
+        for f in (lambda x: pl.reduce_scatter(x, "i"), lambda x: pl.all_to_all(x, "i", 0, 1), lambda x: pl.all_gather(x, "i", tiled=True)):
+            found = pl.vmap(f, axis_name="i")(x)
+            close(self, found, np.ones(found.shape))
+        empty = np.ones((0, 0, 2))
+        self.assertEqual(pl.vmap(lambda x: pl.reduce_scatter(x, "i"), axis_name="i")(empty).shape, (0, 2))
+        self.assertEqual(pl.vmap(lambda x: pl.all_to_all(x, "i", 0, 1), axis_name="i")(empty).shape, (0, 2, 0))
+
+    def test_symbolic_numbers_of_samples(self):
+        """Recorded once; the number of samples is a symbol."""
+        functions = [lambda x: pl.reduce_scatter(x, "i"), lambda x: pl.all_to_all(x, "i", 0, 1), lambda x: pl.all_gather(x, "i", tiled=True),
+                     lambda x: pl.axis_permute(x, "i", [(0, 1)]), lambda x: pl.axis_broadcast(x, "i", 1), lambda x: pl.all_reduce_prod(x, "i")]
+        for i, f in enumerate(functions):
+            jitted = pl.jit(pl.vmap(f, axis_name="i"))
+            for n in (2, 3, 5, 4):
+                x = np.random.default_rng(n).normal(size=(n, n, 3))
+                with self.subTest(i, n=n):
+                    close(self, jitted(pl.asarray(x)), pl.vmap(f, axis_name="i")(pl.asarray(x)))
+            self.assertLessEqual(pl.stats(jitted).traces, 2)
+
+    def test_refusals(self):
+        def refused(error, message, f, x=X):
+            with self.assertRaisesRegex(error, message):
+                pl.vmap(f, axis_name="i")(pl.asarray(x))
+
+        refused(pl.ShapeError, "dimension 0 of f64\\[3\\].* must have the size 5", lambda x: pl.reduce_scatter(x, "i"))
+        refused(pl.ShapeError, "must be divisible by 5", lambda x: pl.all_to_all(x, "i", 0, 0, tiled=True))
+        refused(pl.IndexError, "place 5 is out of range", lambda x: pl.axis_broadcast(x, "i", 5))
+        refused(pl.IndexError, "place -1 is out of range", lambda x: pl.axis_permute(x, "i", [(0, -1)]))
+        refused(pl.ValueError, "place 1 is a target twice", lambda x: pl.axis_permute(x, "i", [(0, 1), (2, 1)]))
+        refused(pl.TypeError, "expected a pair", lambda x: pl.axis_permute(x, "i", [0, 1]))
+        refused(pl.TypeError, "takes booleans, not f64", lambda x: pl.all_reduce_and(x, "i"))
+        refused(pl.KeyError, "`j`", lambda x: pl.reduce_scatter(x, "j"))
+
+    def compare(self, x, ours, theirs):
+        close(self, pl.vmap(ours, axis_name="i")(pl.asarray(x)), jax.vmap(theirs, axis_name="i")(x))
+
+    def test_several_axes_as_one(self):
+        x = np.random.default_rng(5).normal(size=(2, 3, 6, 4))
+        flat = x.reshape(6, 6, 4)
+        whole = {"gather": (lambda x: pl.all_gather(x, ("i", "j")), lambda x: lax.all_gather(x, "k")),
+                 "joined": (lambda x: pl.all_gather(x, ("i", "j"), 1, tiled=True), lambda x: lax.all_gather(x, "k", axis=1, tiled=True)),
+                 "scatter": (lambda x: pl.reduce_scatter(x, ("i", "j")), lambda x: lax.psum_scatter(x, "k")),
+                 "divided": (lambda x: pl.reduce_scatter(x, ("i", "j"), tiled=True), lambda x: lax.psum_scatter(x, "k", tiled=True)),
+                 "product": (lambda x: x * pl.all_reduce_prod(x, ["i", "j"]), lambda x: x * jnp.prod(lax.all_gather(x, "k"), 0))}
+        for name, (ours, theirs) in whole.items():
+            with self.subTest(name):
+                found = np.asarray(pl.vmap(pl.vmap(ours, axis_name="j"), axis_name="i")(pl.asarray(x)))
+                expected = np.asarray(jax.vmap(theirs, axis_name="k")(flat))
+                close(self, found.reshape(expected.shape), expected)
+
+    def test_derivatives_of_parts(self):
+        """Derivatives of the whole, in both modes and twice, compared with JAX's; beside a batch that has no name."""
+        x = np.random.default_rng(6).normal(size=(4, 4, 3))
+        x[1, 2] = 0  # in a product
+        pairs = [(0, 2), (3, 1)]
+
+        def permuted(all):
+            return jnp.zeros_like(all).at[jnp.array([2, 1])].set(all[jnp.array([0, 3])])
+
+        cases = {"scatter": (lambda x: pl.reduce_scatter(x, "i"), lambda a: jnp.sum(a, 0)),
+                 "gather": (lambda x: pl.all_gather(x, "i", tiled=True), lambda a: jnp.broadcast_to(a.reshape(16, 3), (4, 16, 3))),
+                 "exchange": (lambda x: pl.all_to_all(x, "i", 0, 1), lambda a: jnp.moveaxis(jnp.swapaxes(a, 0, 1), 1, 2)),
+                 "permute": (lambda x: pl.axis_permute(x, "i", pairs), permuted),
+                 "broadcast": (lambda x: pl.axis_broadcast(x, "i", 2), lambda a: jnp.broadcast_to(a[2], a.shape)),
+                 "product": (lambda x: pl.all_reduce_prod(x, "i"), lambda a: jnp.broadcast_to(jnp.prod(a, 0), a.shape))}
+        for name, (f, whole) in cases.items():
+            weights = np.cos(np.arange(np.prod(whole(x).shape))).reshape(whole(x).shape)
+
+            def ours(x):
+                found = pl.vmap(f, axis_name="i")(x)
+                return pl.sum(pl.sin(found) * pl.asarray(weights))
+
+            def theirs(x):
+                return jnp.sum(jnp.sin(whole(x)) * weights)
+
+            tangent = np.sin(x + 1)
+            with self.subTest(name):
+                close(self, ours(pl.asarray(x)), theirs(x))
+                close(self, pl.grad(ours)(pl.asarray(x)), jax.grad(theirs)(x))
+                close(self, pl.jit(pl.grad(ours))(pl.asarray(x)), jax.grad(theirs)(x))
+                close(self, pl.jvp(ours, (pl.asarray(x),), (pl.asarray(tangent),))[1], jax.jvp(theirs, (x,), (tangent,))[1])
+                close(self, pl.grad(lambda x: pl.sum(pl.grad(ours)(x) * pl.asarray(tangent)))(pl.asarray(x)),
+                      jax.grad(lambda x: jnp.sum(jax.grad(theirs)(x) * tangent))(x))
+                batch = np.stack([x, x * 2, x - 1])
+                close(self, pl.vmap(pl.grad(ours))(pl.asarray(batch)), jax.vmap(jax.grad(theirs))(batch))
+                close(self, pl.vmap(pl.vmap(f, axis_name="i"), in_axes=1, out_axes=1)(pl.asarray(np.moveaxis(batch, 0, 1))),
+                      np.stack([whole(each) for each in batch], 1))
+
+    def test_parts_within_derivatives(self):
+        """The loss is within the axis: weights that are gathered from parts have the gradient of the whole."""
+        w, x = np.random.default_rng(7).normal(size=(4, 2, 3)), np.random.default_rng(8).normal(size=(4, 5, 8))
+
+        def step(w, x):
+            return pl.grad(lambda w: pl.all_reduce_sum(pl.sum(pl.tanh(x @ pl.all_gather(w, "i", tiled=True))), "i"))(w)
+
+        found = pl.vmap(step, axis_name="i")(pl.asarray(w), pl.asarray(x))
+        expected = jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w.reshape(8, 3))))(w)
+        close(self, found, expected)
+        close(self, pl.jit(pl.vmap(step, axis_name="i"))(pl.asarray(w), pl.asarray(x)), expected)
+
+        def scattered(w, x):
+            both = pl.grad(lambda w: pl.sum(pl.sin(pl.reduce_scatter(x @ w, "i", 1, tiled=True))))(pl.all_gather(w, "i", tiled=True))
+            return both
+
+        found = pl.vmap(scattered, axis_name="i", out_axes=None)(pl.asarray(w[..., :1] * np.ones(4)), pl.asarray(x))
+        whole = (w[..., :1] * np.ones(4)).reshape(8, 4)
+        expected = jax.grad(lambda w: jnp.sum(jnp.sin(jnp.sum(x @ w, 0))))(whole)
+        close(self, found, expected)
+
     def test_two_axes(self):
         for name in ("i", "j", ("i", "j")):
             self.agree_in_two(lambda x: x - pl.all_reduce_sum(x, name), lambda x: x - lax.psum(x, name))

@@ -231,8 +231,8 @@ PLAIT = {
     "functional_call": "model(x): the model has its weights, and plait.nn.load_state(model, state) gives it others",
     "psum": "plait.all_reduce_sum(x, 'i')",
     "config": "plait.flush_denormals, plait.no_grad and plait.autocast are scopes", "pmean": "plait.all_reduce_mean(x, 'i')",
-    "pmax": "plait.all_reduce_max(x, 'i')", "pmin": "plait.all_reduce_min(x, 'i')", "ppermute": "plait.axis_shift(x, 'i')",
-    "pcast": "plait.vary(x, 'i')", "all_to_all": "plait.all_gather(x, 'i')",
+    "pmax": "plait.all_reduce_max(x, 'i')", "pmin": "plait.all_reduce_min(x, 'i')", "ppermute": "plait.axis_permute(x, 'i', pairs)",
+    "pcast": "plait.vary(x, 'i')", "psum_scatter": "plait.reduce_scatter(x, 'i')", "pbroadcast": "plait.axis_broadcast(x, 'i', 0)",
 }
 
 NN = {

@@ -1,15 +1,14 @@
-#include "plait/ops/collective.h"
+#include "plait/ops/collectives/collective.h"
+
+#include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ir/inference.h"
-#include "plait/ir/structure.h"
-#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
-#include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/along.h"
+#include "plait/ops/inside/communication.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
@@ -21,39 +20,12 @@ struct AllReduceAttributes {
   ir::AxisSet axes = {};
   static constexpr std::string_view kRequired[] = {"axes"};
 };
-struct AllGatherAttributes {
+struct AllReduceProductAttributes {
   std::string along = {};
-  int64_t axis = 0;
   static constexpr std::string_view kRequired[] = {"along"};
-};
-struct AxisShiftAttributes {
-  std::string along = {};
-  int64_t by = 0;
-  static constexpr std::string_view kRequired[] = {"along", "by"};
 };
 
 namespace {
-
-void expect_varying(const ir::Inference& in, const ir::AxisSet& axes) {
-  in.expect_array(0, in.primitive.takes);
-  for (const std::string& axis : axes) {
-    if (in.axes.find(axis) == nullptr) in.fail("the function has no axis `{}`", axis);
-  }
-  if (axes.empty()) in.fail("no axis is named");
-  if (in.operands[0].varying().contains(axes)) return;
-  in.fail("{} does not vary along {}", in.operands[0].text(), axes.text());
-}
-
-ir::Type without(const ir::Type& type, const ir::AxisSet& axes) {
-  ir::AxisSet rest = type.varying();
-  for (const std::string& axis : axes) rest.erase(axis);
-  return type.without_sharding().with_varying(rest);
-}
-
-template <class Attributes>
-ir::AxisSet axis_in(const ir::Attributes& attributes) {
-  return {std::string_view(attributes.as<Attributes>().along)};
-}
 
 // ---- Reductions
 
@@ -64,7 +36,7 @@ ir::AxisSet axes_in(const ir::Attributes& attributes) {
 void infer_all_reduce(ir::Inference& in) {
   const ir::AxisSet& axes = in.attributes_as<AllReduceAttributes>().axes;
   expect_varying(in, axes);
-  in.give(without(in.operands[0], axes));
+  in.give(without_axes(in.operands[0], axes));
 }
 
 Tensor reduced(const ir::Primitive& primitive, const Tensor& x, const ir::AxisSet& axes) {
@@ -110,61 +82,24 @@ std::vector<Tensor> tangent_of_greatest(const RuleContext& c, std::span<const Te
   return {sum_along(where(is_extreme, tangents[0], 0), axes) / count};
 }
 
-// ---- Gathering and shifting
+// ---- Products
 
-void infer_all_gather(ir::Inference& in) {
-  const auto& attributes = in.attributes_as<AllGatherAttributes>();
-  const ir::AxisSet axes = axis_in<AllGatherAttributes>(in.attributes);
+void infer_product(ir::Inference& in) {
+  const ir::AxisSet axes = axis_in<AllReduceProductAttributes>(in.attributes);
   expect_varying(in, axes);
-  const ir::Type& x = in.operands[0];
-  if (attributes.axis < 0 || attributes.axis > x.rank()) {
-    throw IndexError("all_gather: axis {} is out of range for a new dimension of {}",
-                     attributes.axis, x.text())
-        .at(in.location);
-  }
-  Shape shape;
-  for (int64_t i = 0; i <= x.rank(); ++i) {
-    if (i == attributes.axis) shape.append(in.axes.find(attributes.along)->size);
-    if (i < x.rank()) shape.append(x.shape()[static_cast<size_t>(i)]);
-  }
-  in.give(without(x, axes).with_shape(shape));
+  in.give(without_axes(in.operands[0], axes));
 }
 
-// Each index receives the cotangent of its own part.
-Tensor transpose_all_gather(const RuleContext& c, const Tensor& cotangent, size_t) {
-  const auto& attributes = c.attributes.as<AllGatherAttributes>();
-  return take(cotangent, axis_labelled(attributes.along).index, attributes.axis);
-}
-
-void infer_shift(ir::Inference& in) {
-  expect_varying(in, axis_in<AxisShiftAttributes>(in.attributes));
-  in.give(in.operands[0].without_sharding());
-}
-
-Tensor shifted_along(const Tensor& x, const std::string& axis, int64_t by);
-
-Tensor transpose_shift(const RuleContext& c, const Tensor& cotangent, size_t) {
-  const auto& attributes = c.attributes.as<AxisShiftAttributes>();
-  return shifted_along(cotangent, attributes.along, -attributes.by);
-}
-
-template <class Attributes>
-const ir::Primitive& movement(const char* name, const char* summary, const char* oracle,
-                              void (*infer)(ir::Inference&), const Rules& rules) {
-  return declare({.primitive = {.name = name,
-                                .summary = summary,
-                                .oracle = oracle,
-                                .attributes = &ir::schema_of<Attributes>(),
-                                .operands = ir::exactly(1),
-                                .infer = infer,
-                                .infers_axes = true,
-                                .communicates = axis_in<Attributes>,
-                                .effects =
-                                    [](const ir::Instruction& instruction) {
-                                      return ir::Effects{.collective = axis_in<Attributes>(
-                                                             instruction.attributes())};
-                                    }},
-                  .rules = rules});
+// The tangent of this place, times the product of the values at all others, which may be 0.
+std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Tensor> tangents) {
+  if (!tangents[0]) return {Tensor()};
+  const std::string& along = c.attributes.as<AllReduceProductAttributes>().along;
+  const Tensor all = gather_along(c.operand(0), along, 0);
+  Shape first = Shape::of_sizes(Sizes(static_cast<size_t>(all.rank()), 1));
+  first[0] = all.shape(0);
+  const Tensor is_here = reshape(iota(all.shape(0)) == axis_labelled(along).index, first);
+  const Tensor others = prod(where(is_here, 1, all), 0);
+  return {sum_along(tangents[0] * others, {std::string_view(along)})};
 }
 
 struct CollectiveTable {
@@ -200,35 +135,18 @@ struct CollectiveTable {
                      .collective = {[](const auto& a, const Tensor& x, auto axis) {
                        return reduce_first(collective_ops().minimum, a, axis, plait::min(x, 0));
                      }}});
-  const ir::Primitive& gather = movement<AllGatherAttributes>(
-      "all_gather", "The values of all samples along a named axis, along a new dimension.",
-      "jax.lax.all_gather", infer_all_gather,
-      {.transposes = {{{}, transpose_all_gather}},
-       .batching = {[](const auto& a, auto x, const auto& batched) {
-         return batch_along<AllGatherAttributes>(collective_ops().gather, a, x, batched);
-       }},
-       .collective = {[](const auto& a, const Tensor& x, auto) {
-         return moveaxis(x, 0, a.template as<AllGatherAttributes>().axis);
-       }}});
-  const ir::Primitive& shift = movement<AxisShiftAttributes>(
-      "axis_shift",
-      "The value of the sample that is a given number of positions before, cyclically.",
-      "jax.lax.ppermute", infer_shift,
-      {.transposes = {{{}, transpose_shift}},
+  const ir::Primitive& product = declare_along<AllReduceProductAttributes>(
+      "all_reduce_product", "The product along a named axis.", "numpy.prod", kNumbers,
+      infer_product,
+      {.tangents = {kFirst, tangent_of_product},
        .batching = {[](const auto& a, auto x, const auto&) {
-         return apply_all(collective_ops().shift, x, a);
+         return apply_all(collective_ops().product, x, a);
        }},
-       .collective = {[](const auto& a, const Tensor& x, auto) {
-         return roll(x, a.template as<AxisShiftAttributes>().by, 0);
-       }}});
+       .collective = {[](const auto&, const Tensor& x, auto) { return prod(x, 0); }}});
 };
 const CollectiveTable& collective_ops() {
   static const CollectiveTable table;
   return table;
-}
-
-Tensor shifted_along(const Tensor& x, const std::string& axis, int64_t by) {
-  return apply(collective_ops().shift, {x}, ir::Attributes::of(AxisShiftAttributes{axis, by}));
 }
 
 // ---- vary: no communication, but its transpose is a sum.
@@ -244,18 +162,31 @@ void register_vary_rules() {
                                   }}}});
 }
 
+void expect_booleans(std::string_view function, const Tensor& x) {
+  if (x.dtype() == DType::boolean) return;
+  throw TypeError("{}: takes booleans, not {}", function, x.type().text())
+      .at(Location::of_caller())
+      .hint("compare first: x != 0");
+}
+
 }  // namespace
+
+std::vector<std::string> AxisNames::in_order() const {
+  std::vector<std::string> labels;
+  for (const std::string& name : names_) {
+    const std::string& label = axis_called(name).label;
+    if (std::ranges::find(labels, label) != labels.end()) {
+      throw ValueError("axis `{}` appears twice", name).at(Location::of_caller());
+    }
+    labels.push_back(label);
+  }
+  if (labels.empty()) throw ValueError("no axis is named").at(Location::of_caller());
+  return labels;
+}
 
 ir::AxisSet AxisNames::labels() const {
   ir::AxisSet labels;
-  for (const std::string& name : names_) {
-    const std::string& label = axis_called(name).label;
-    if (labels.contains(label)) {
-      throw ValueError("axis `{}` appears twice", name).at(Location::of_caller());
-    }
-    labels.insert(label);
-  }
-  if (labels.empty()) throw ValueError("no axis is named").at(Location::of_caller());
+  for (const std::string& label : in_order()) labels.insert(label);
   return labels;
 }
 
@@ -295,16 +226,28 @@ Tensor all_reduce_min(const Tensor& x, const AxisNames& names) {
   return reduced(collective_ops().minimum, x, names.labels());
 }
 
-Tensor all_gather(const Tensor& x, std::string_view name, int64_t axis) {
-  const Call call("all_gather", x);
-  const std::string& label = axis_called(name).label;
-  const auto place = static_cast<int64_t>(axis_of(axis, x.rank() + 1));
-  return apply(collective_ops().gather, {x}, ir::Attributes::of(AllGatherAttributes{label, place}));
+Tensor all_reduce_prod(const Tensor& x, const AxisNames& names) {
+  const Call call("all_reduce_prod", x);
+  Tensor product = widened(x);
+  for (const std::string& axis : names.labels()) {
+    product = apply(collective_ops().product, {product},
+                    ir::Attributes::of(AllReduceProductAttributes{axis}));
+  }
+  return product;
 }
 
-Tensor axis_shift(const Tensor& x, std::string_view name, int64_t by) {
-  const Call call("axis_shift", x);
-  return shifted_along(x, axis_called(name).label, by);
+Tensor all_reduce_and(const Tensor& x, const AxisNames& names) {
+  const Call call("all_reduce_and", x);
+  const ir::AxisSet axes = names.labels();
+  expect_booleans("all_reduce_and", x);
+  return reduced(collective_ops().minimum, x, axes);
+}
+
+Tensor all_reduce_or(const Tensor& x, const AxisNames& names) {
+  const Call call("all_reduce_or", x);
+  const ir::AxisSet axes = names.labels();
+  expect_booleans("all_reduce_or", x);
+  return reduced(collective_ops().maximum, x, axes);
 }
 
 Tensor vary(const Tensor& x, const AxisNames& names) {
@@ -318,6 +261,7 @@ Tensor sum_along(const Tensor& x, const ir::AxisSet& axes) {
 
 void register_collective_ops() {
   collective_ops();
+  register_axis_movements();
   static const bool once = (register_vary_rules(), true);
   static_cast<void>(once);
 }

@@ -1,0 +1,52 @@
+// Helpers of primitives that communicate along named axes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plait/ir/inference.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/declare.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// For type rules: fails unless the operand varies along these axes, which the function has.
+void expect_varying(const ir::Inference& in, const ir::AxisSet& axes);
+// The type of a value that is the same at each place of the axes.
+ir::Type without_axes(const ir::Type& type, const ir::AxisSet& axes);
+
+// For attributes with a member `along`, the label of one axis.
+template <class Attributes>
+ir::AxisSet axis_in(const ir::Attributes& attributes) {
+  return {std::string_view(attributes.as<Attributes>().along)};
+}
+
+// Declares a primitive of one operand that communicates along the axis of its attributes.
+template <class Attributes>
+const ir::Primitive& declare_along(const char* name, const char* summary, const char* oracle,
+                                   DTypeSet takes, void (*infer)(ir::Inference&),
+                                   const Rules& rules) {
+  return declare({.primitive = {.name = name,
+                                .summary = summary,
+                                .oracle = oracle,
+                                .attributes = &ir::schema_of<Attributes>(),
+                                .operands = ir::exactly(1),
+                                .takes = takes,
+                                .infer = infer,
+                                .infers_axes = true,
+                                .communicates = axis_in<Attributes>,
+                                .effects =
+                                    [](const ir::Instruction& instruction) {
+                                      return ir::Effects{.collective = axis_in<Attributes>(
+                                                             instruction.attributes())};
+                                    }},
+                  .rules = rules});
+}
+
+// The values of all places, stacked along a new dimension.
+Tensor gather_along(const Tensor& x, const std::string& axis, int64_t dimension);
+
+void register_axis_movements();
+
+}  // namespace plait
