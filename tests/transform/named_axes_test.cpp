@@ -144,6 +144,8 @@ TEST(NamedAxes, Nest) {
   expect_everywhere(
       both([](Tensor a) { return a + axis_index("outer") * 10. + axis_index("inner") * 1.; }),
       y + reshape(iota(2) * 10., {2, 1, 1}) + reshape(iota(5) * 1., {5, 1}), y);
+  expect_everywhere(both([](Tensor a) { return all_gather(a, {"outer", "inner"}, 1); }),
+                    broadcast_to(transpose(reshape(y, {10, 3})), {2, 5, 3, 10}), y);
   // The innermost axis of that name; values vary along the outer one as before.
   const auto shadowed = vmap(
       [](Tensor rows) {
@@ -268,6 +270,31 @@ TEST(NamedAxes, GradientsOfWhatMoves) {
     return sum(square(grad<1>(gathered_whole)(a, b)));
   };
   expect_everywhere(along_batches(grad<0>(second)), grad<0>(second_whole)(kBatch, w), kBatch, w);
+}
+
+// f is linear: the sum of f(x) y is that of x times the cotangent of x.
+template <class F>
+void expect_adjoint(const F& f, const Tensor& x) {
+  const auto along = along_batch(f);
+  const Tensor result = along(x);
+  const Tensor y = reshape(cos(iota(result.shape().element_count(), DType::f64)), result.shape());
+  const auto pull = vjp(along, x).second;
+  expect_alike(sum(x * std::get<0>(pull(y))), sum(result * y));
+}
+
+TEST(NamedAxes, GradientsOfParts) {
+  const Tensor parts = matmul(expand_dims(kBatch, 2), reshape(iota(5, DType::f64) + 1, {1, 1, 5}));
+  expect_adjoint([](Tensor a) { return reduce_scatter(a, "batch", 1); }, parts);
+  expect_adjoint([](Tensor a) { return all_gather(a, "batch", 1, true); }, parts);
+  expect_adjoint([](Tensor a) { return all_to_all(a, "batch", 1, 0); }, parts);
+  expect_adjoint([](Tensor a) { return axis_permute(a, "batch", {{0, 2}, {4, 1}}); }, kBatch);
+  expect_adjoint([](Tensor a) { return axis_broadcast(a, "batch", 3); }, kBatch);
+  const auto product = along_batch([](Tensor a) { return all_reduce_prod(a, "batch"); });
+  const Tensor with_zero = kBatch.at({1, 2}).set(0);
+  const Tensor others =
+      prod(concat(std::vector{slice(with_zero, 0, {0, 1}), slice(with_zero, 0, {2, 5})}), 0);
+  const Tensor found = grad([&](Tensor a) { return sum(product(a)); })(with_zero);
+  expect_alike(found[1], others * 5);
 }
 
 TEST(NamedAxes, TangentsAndCotangentsOfEachPlace) {
