@@ -159,7 +159,7 @@ class Names:
                     yield found[0], chain[:i], i == len(chain)
 
     def held_by_libraries(self, function):
-        """(module, name) of values in modules of libraries that may be others at the next call, such as sys.argv."""
+        """(holder, name, name of the module) of values in modules of libraries that may be others at the next call, such as sys.argv."""
         cells = _cells_of(function)
         for chain, is_import, _ in self.calls:
             for i in range(1, len(chain)):

@@ -42,8 +42,9 @@ _OF_WARNINGS = {"simplefilter", "filterwarnings", "resetwarnings"}
 _OF_TORCH = {"get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device", "set_default_tensor_type",
              "get_num_threads", "set_num_threads", "is_grad_enabled", "set_printoptions", "use_deterministic_algorithms",
              "are_deterministic_algorithms_enabled", "set_float32_matmul_precision", "get_float32_matmul_precision", "set_flush_denormal"}
-_OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": _OF_CODECS, "_codecs": _OF_CODECS, "os": _OF_FILES, "posix": _OF_FILES,
-            "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"}, "time": {"sleep", "tzset"},
+_OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": _OF_CODECS, "_codecs": _OF_CODECS,
+            "os": _OF_FILES, "posix": _OF_FILES, "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"},
+            "time": {"sleep", "tzset"},
             "atexit": {"register", "unregister"}, "decimal": _OF_DECIMALS, "_decimal": _OF_DECIMALS, "warnings": _OF_WARNINGS,
             "sys": {"getrecursionlimit", "setrecursionlimit", "getswitchinterval", "setswitchinterval", "get_int_max_str_digits",
                     "set_int_max_str_digits", "gettrace", "settrace", "getprofile", "setprofile", "getrefcount", "getallocatedblocks",

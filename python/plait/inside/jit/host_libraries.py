@@ -51,7 +51,7 @@ class Installed:
             self.unseen.note(origin, f"what {function.__module__}.{function.__name__} reads (more than {_MOST_FUNCTIONS} functions are reached)",
                              code=function.__code__)
 
-    def note_compiled(self, names, function):
+    def note_named(self, names, function):
         """Notes functions written in C that host code names."""
         for value, chain, is_end in names.named(function):
             if is_end and _is_compiled(value):

@@ -375,7 +375,7 @@ class Reach:
                 self._add(holder, each, f"{module}.{each}")
         self.lines += names.unsteady(function)
         self._held.add_names(names, function)
-        self._installed.note_compiled(names, function)
+        self._installed.note_named(names, function)
 
     def _enter_import(self, module, name, members):
         if module is None:
