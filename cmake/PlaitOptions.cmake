@@ -43,8 +43,8 @@ endfunction()
 # plait_unite(<target> <folder> <count> [OPTION...]): a unity build of the target's sources below a folder of this
 # project, in groups of <count> that are compiled with these further options, since half of the compile time of a source
 # goes to its includes. So two files of a folder may not define different internal things with the same name. Sources
-# with other options of their own, and those with SKIP_UNITY_BUILD_INCLUSION, are compiled one by one. The generated sources are in PLAIT_UNITY_FOLDER: builds with the same
-# folder share them, and their objects in a compiler cache.
+# with other options of their own, and those with SKIP_UNITY_BUILD_INCLUSION, are compiled one by one. The generated
+# sources are in PLAIT_UNITY_FOLDER: builds with the same folder share them, and their objects in a compiler cache.
 function(plait_unite target folder count)
   if(NOT PLAIT_UNITY)
     return()

@@ -1,4 +1,6 @@
 // Collectives that move values between the places of a named axis.
+#include <unordered_set>
+
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
@@ -71,10 +73,11 @@ Shape without_dim(const Shape& shape, int64_t axis) {
 
 void expect_place(const ir::Inference& in, const std::string& axis, Dim place) {
   const Dim size = size_along(in, axis);
-  if (!size.is_number() || !place.is_number()) return;
-  if (place.number() >= 0 && place.number() < size.number()) return;
+  if (!place.is_number()) in.fail("place {} is not a number", place.text());
+  const bool is_below = !size.is_number() || place.number() < size.number();
+  if (place.number() >= 0 && is_below) return;
   throw IndexError("{}: place {} is out of range for axis `{}` of size {}", in.primitive.name,
-                   place.number(), axis, size.number())
+                   place.number(), axis, size.text())
       .at(in.location);
 }
 
@@ -134,8 +137,13 @@ void infer_permute(ir::Inference& in) {
   if (attributes.sources.size() != attributes.targets.size()) {
     in.fail("{} sources and {} targets", attributes.sources.size(), attributes.targets.size());
   }
-  for (const Dim place : attributes.sources) expect_place(in, attributes.along, place);
-  for (const Dim place : attributes.targets) expect_place(in, attributes.along, place);
+  for (const auto& places : {attributes.sources, attributes.targets}) {
+    std::unordered_set<int64_t> seen;
+    for (const Dim place : places) {
+      expect_place(in, attributes.along, place);
+      if (!seen.insert(place.number()).second) in.fail("place {} occurs twice", place.number());
+    }
+  }
   in.give(in.operands[0].without_sharding());
 }
 

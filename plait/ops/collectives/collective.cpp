@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -53,21 +52,8 @@ Tensor reduce_first(const ir::Primitive& primitive, const ir::Attributes& attrib
 
 const ir::Primitive& all_reduction(const char* name, const char* summary, const char* oracle,
                                    DTypeSet takes, const Rules& rules) {
-  return declare({.primitive = {.name = name,
-                                .summary = summary,
-                                .oracle = oracle,
-                                .attributes = &ir::schema_of<AllReduceAttributes>(),
-                                .operands = ir::exactly(1),
-                                .takes = takes,
-                                .infer = infer_all_reduce,
-                                .infers_axes = true,
-                                .communicates = axes_in,
-                                .effects =
-                                    [](const ir::Instruction& instruction) {
-                                      return ir::Effects{.collective =
-                                                             axes_in(instruction.attributes())};
-                                    }},
-                  .rules = rules});
+  return declare_collective<AllReduceAttributes>(name, summary, oracle, takes, axes_in,
+                                                 infer_all_reduce, rules);
 }
 
 struct CollectiveTable;
@@ -90,16 +76,11 @@ void infer_product(ir::Inference& in) {
   in.give(without_axes(in.operands[0], axes));
 }
 
-// The tangent of this place, times the product of the values at all others, which may be 0.
-std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Tensor> tangents) {
+std::vector<Tensor> tangent_along_axis(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const std::string& along = c.attributes.as<AllReduceProductAttributes>().along;
-  const Tensor all = gather_along(c.operand(0), along, 0);
-  Shape first = Shape::of_sizes(Sizes(static_cast<size_t>(all.rank()), 1));
-  first[0] = all.shape(0);
-  const Tensor is_here = reshape(iota(all.shape(0)) == axis_labelled(along).index, first);
-  const Tensor others = prod(where(is_here, 1, all), 0);
-  return {sum_along(tangents[0] * others, {std::string_view(along)})};
+  return {tangent_of_product(gather_along(c.operand(0), along, 0),
+                             gather_along(tangents[0], along, 0), 0)};
 }
 
 struct CollectiveTable {
@@ -138,7 +119,7 @@ struct CollectiveTable {
   const ir::Primitive& product = declare_along<AllReduceProductAttributes>(
       "all_reduce_product", "The product along a named axis.", "numpy.prod", kNumbers,
       infer_product,
-      {.tangents = {kFirst, tangent_of_product},
+      {.tangents = {kFirst, tangent_along_axis},
        .batching = {[](const auto& a, auto x, const auto&) {
          return apply_all(collective_ops().product, x, a);
        }},

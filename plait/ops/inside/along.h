@@ -33,6 +33,10 @@ std::optional<ir::Reduction> reduction_of(const ir::Primitive& primitive);
 // The maximum along axes; over no elements, the least number of the dtype.
 Tensor max_or_lowest(const Tensor& x, const Axes& axes, bool keepdims);
 
+// The tangent of the product along an axis: the sum of each element's tangent times all other
+// elements, without division, so that zeros are no problem.
+Tensor tangent_of_product(const Tensor& x, const Tensor& dx, int64_t axis);
+
 // The sum along named axes (tensor/tracing/named_axes.h).
 Tensor sum_along(const Tensor& x, const ir::AxisSet& axes);
 

@@ -22,11 +22,11 @@ ir::AxisSet axis_in(const ir::Attributes& attributes) {
   return {std::string_view(attributes.as<Attributes>().along)};
 }
 
-// Declares a primitive of one operand that communicates along the axis of its attributes.
+// Declares a primitive of one operand that communicates along the axes that its attributes name.
 template <class Attributes>
-const ir::Primitive& declare_along(const char* name, const char* summary, const char* oracle,
-                                   DTypeSet takes, void (*infer)(ir::Inference&),
-                                   const Rules& rules) {
+const ir::Primitive& declare_collective(const char* name, const char* summary, const char* oracle,
+                                        DTypeSet takes, ir::AxisSet (*axes)(const ir::Attributes&),
+                                        void (*infer)(ir::Inference&), const Rules& rules) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .oracle = oracle,
@@ -35,13 +35,22 @@ const ir::Primitive& declare_along(const char* name, const char* summary, const 
                                 .takes = takes,
                                 .infer = infer,
                                 .infers_axes = true,
-                                .communicates = axis_in<Attributes>,
+                                .communicates = axes,
                                 .effects =
                                     [](const ir::Instruction& instruction) {
-                                      return ir::Effects{.collective = axis_in<Attributes>(
-                                                             instruction.attributes())};
+                                      return ir::Effects{.collective =
+                                                             instruction.primitive().communicates(
+                                                                 instruction.attributes())};
                                     }},
                   .rules = rules});
+}
+// The same along one axis.
+template <class Attributes>
+const ir::Primitive& declare_along(const char* name, const char* summary, const char* oracle,
+                                   DTypeSet takes, void (*infer)(ir::Inference&),
+                                   const Rules& rules) {
+  return declare_collective<Attributes>(name, summary, oracle, takes, axis_in<Attributes>, infer,
+                                        rules);
 }
 
 // The values of all places, stacked along a new dimension.

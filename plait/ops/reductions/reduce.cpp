@@ -139,15 +139,12 @@ Tensor with_joined_axes(const Tensor& x, std::span<const int64_t> axes) {
   return reshape(permute_dims(x, order), shape);
 }
 
-// The sum of each element's tangent times all other elements, without division, so that zeros are
-// no problem.
-std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Tensor> tangents) {
+std::vector<Tensor> tangent_of_reduced_product(const RuleContext& c,
+                                               std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const auto& axes = c.attributes.as<ReduceAttributes>().axes;
-  const Tensor x = with_joined_axes(c.operand(0), axes), dx = with_joined_axes(tangents[0], axes);
-  const Tensor before = shifted(cumprod(x, -1), -1, false, 1);
-  const Tensor behind = shifted(cumprod(x, -1, true), -1, true, 1);
-  return {plait::sum(dx * before * behind, -1)};
+  return {tangent_of_product(with_joined_axes(c.operand(0), axes),
+                             with_joined_axes(tangents[0], axes), -1)};
 }
 
 struct ReduceTable;
@@ -173,7 +170,7 @@ struct ReduceTable {
                 kNumbers, Reduction::product, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().product, a, x);
                 }},
-                {.tangents = {Reads::operand(0), tangent_of_product}});
+                {.tangents = {Reads::operand(0), tangent_of_reduced_product}});
   const ir::Primitive& maximum =
       reduction("reduce_maximum", "The maximum along the axes; NaN if any is NaN.", "numpy.max",
                 kOrdered, Reduction::maximum, {[](const auto& a, auto x, const auto&) {
@@ -316,6 +313,12 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
 
 const ir::Primitive& reduce_sum_primitive() { return reduce_ops().sum; }
 const ir::Primitive& reduce_squares_primitive() { return reduce_ops().sum_of_squares; }
+Tensor tangent_of_product(const Tensor& x, const Tensor& dx, int64_t axis) {
+  const Tensor before = shifted(cumprod(x, axis), axis, false, 1);
+  const Tensor behind = shifted(cumprod(x, axis, true), axis, true, 1);
+  return plait::sum(dx * before * behind, axis);
+}
+
 const ir::Primitive& reduce_product_primitive() { return reduce_ops().product; }
 const ir::Primitive& reduce_maximum_primitive() { return reduce_ops().maximum; }
 const ir::Primitive& reduce_minimum_primitive() { return reduce_ops().minimum; }

@@ -166,6 +166,17 @@ class AgainstJax(unittest.TestCase):
                 close(self, pl.jvp(ours, (pl.asarray(x),), (pl.asarray(tangent),))[1], jax.jvp(theirs, (x,), (tangent,))[1])
                 close(self, pl.grad(lambda x: pl.sum(pl.grad(ours)(x) * pl.asarray(tangent)))(pl.asarray(x)),
                       jax.grad(lambda x: jnp.sum(jax.grad(theirs)(x) * tangent))(x))
+
+                def within(x, weights):
+                    return pl.grad(lambda x: pl.all_reduce_sum(pl.sum(pl.sin(f(x)) * weights), "i"))(x)
+
+                def twice_within(x, weights, tangent):
+                    return pl.grad(lambda x: pl.all_reduce_sum(pl.sum(within(x, weights) * tangent), "i"))(x)
+
+                given = pl.asarray(x), pl.asarray(weights), pl.asarray(tangent)
+                close(self, pl.vmap(within, axis_name="i")(*given[:2]), jax.grad(theirs)(x))
+                close(self, pl.jit(pl.vmap(twice_within, axis_name="i"))(*given), jax.grad(lambda x: jnp.sum(jax.grad(theirs)(x) * tangent))(x))
+                close(self, pl.vmap(lambda x, t: pl.jvp(f, (x,), (t,))[1], axis_name="i")(given[0], given[2]), jax.jvp(whole, (x,), (tangent,))[1])
                 batch = np.stack([x, x * 2, x - 1])
                 close(self, pl.vmap(pl.grad(ours))(pl.asarray(batch)), jax.vmap(jax.grad(theirs))(batch))
                 close(self, pl.vmap(pl.vmap(f, axis_name="i"), in_axes=1, out_axes=1)(pl.asarray(np.moveaxis(batch, 0, 1))),
