@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 export PLAIT_SHARE=${PLAIT_SHARE:-1}
-scripts/test.sh release -R '^(cuda|tensor\.(Device|OnDevices)|python\.device)'
+PLAIT_TEST_PRESET=cuda scripts/test.sh release
 PLAIT_CUDA=emulated PYTHONPATH=build/release/python PLAIT_CACHE=$PWD/build/release/test_cache \
   step "Every primitive on the emulated device" .venv/bin/python tests/conformance/run.py devices
 step "The kernels that ran, compiled for sm_90" .venv/bin/python scripts/cuda_kernels.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test.sh PRESET [CTEST_ARGUMENT...]: builds a preset with its tests, runs them and prints totals. The output of ctest
-# goes to build/PRESET/tests.log, its results to build/PRESET/tests.xml.
+# goes to build/PRESET/tests.log, its results to build/PRESET/tests.xml. PLAIT_TEST_PRESET: tests of another preset of that folder.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -8,6 +8,7 @@ source "$(dirname "$0")/common.sh"
 preset=$1
 shift
 folder=build/$preset
+tests=${PLAIT_TEST_PRESET:-$preset}
 # Each commit tries other random cases, and the same ones again.
 export RC_PARAMS=${RC_PARAMS:-seed=$(commit_count)}
 export PLAIT_SEED=${PLAIT_SEED:-$(commit_count)} # for tests/conformance/nests.py
@@ -23,7 +24,7 @@ not_in_turn() {
   local name names=""
   while read -r name; do
     is_in_turn "$name" || names+="|$name"
-  done < <(ctest --preset "$preset" -L '^long$' -N | awk '/^ *Test +#/ { print $NF }')
+  done < <(ctest --preset "$tests" -L '^long$' -N | awk '/^ *Test +#/ { print $NF }')
   [[ -z $names ]] || say "^(${names#|})\$"
 }
 
@@ -35,7 +36,7 @@ run_tests() {
     set -- --exclude-regex "$left_out" "$@"
   fi
   [[ -t 1 ]] && progress=(--progress)
-  ctest --preset "$preset" --parallel "$(job_count)" --no-tests=error \
+  ctest --preset "$tests" --parallel "$(job_count)" --no-tests=error \
     "${progress[@]}" --output-log "$PWD/$folder/tests.log" --output-junit tests.xml "$@" || status=$?
   [[ -f $folder/tests.xml ]] ||
     die "ctest ended without results (exit status $status, $(free_disk) MiB of disk are free in $PWD)"

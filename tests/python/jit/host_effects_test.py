@@ -30,6 +30,7 @@ from random import random as draw
 
 import numpy as np
 import plait as pl
+import scipy.linalg
 import scipy.stats
 import torch
 from numpy import datetime64 as day
@@ -320,6 +321,38 @@ def _set_recursion(n):
     sys.setrecursionlimit(3000 + n)
 
 
+class Labelled:
+    def __init__(self):
+        self.scale = np.array([1 / 3])
+
+    def __call__(self, x):
+        return x * len(self.label())
+
+    def label(self):
+        return f"scaled by {self.scale}"
+
+
+THIRD = np.array([1 / 3])
+TEXTS = {
+    "an f-string": lambda x: x * len(f"{THIRD}"),
+    "str": lambda x: x * len(str(THIRD)),
+    "repr of an array that is made": lambda x: x * len(repr(np.full(2, 1 / 3))),
+    "%": lambda x: x * len("of %s" % THIRD),  # noqa: UP031
+    "format": lambda x: x * len("{}".format(THIRD)),  # noqa: UP032
+    "map": lambda x: x * sum(map(len, map(str, [THIRD, THIRD]))),
+    "a method": Labelled(),
+    "an array in a tuple": lambda x, both=(1, np.array([1 / 3])): x * len(str(both)),
+    "a library that returns one": lambda x: x * len(f"{scipy.linalg.invhilbert(2) / 3}"),
+    "printing": lambda x: x * printed_length(THIRD),
+}
+
+
+def printed_length(value):
+    text = io.StringIO()
+    print(value, file=text)
+    return len(text.getvalue())
+
+
 # State of libraries: a function that reads it, and how to change it.
 STATES = {
     "the recursion limit": (lambda x: x * sys.getrecursionlimit(), _set_recursion),
@@ -335,6 +368,7 @@ STATES = {
     "an argument": (lambda x: x * len(sys.argv[-1]), lambda n: sys.argv.__setitem__(-1, "x" * (n + 1))),
     "arguments by local name": (lambda x: x * local_arguments(), lambda n: sys.argv.append("x")),
     "the path": (lambda x: x * len(sys.path), lambda n: sys.path.append("x")),
+    **{f"the text of an array by {name}": (function, lambda n: np.set_printoptions(precision=n + 1)) for name, function in TEXTS.items()},
     "filters of warnings": (lambda x: x * len(warnings.filters), lambda n: warnings.filterwarnings("ignore", str(n))),
 }
 
@@ -391,6 +425,13 @@ class StateOfLibraries(unittest.TestCase):
                 for n in 0, 1, 2:
                     change(n)
                     self.assertEqual(jitted(pl.ones(1)).item(), function(pl.ones(1)).item())
+
+    def test_code_that_makes_no_text_ignores_the_print_options(self):
+        jitted = pl.jit(lambda x: x * np.float32(2) + THIRD)
+        for precision in 2, 3:
+            np.set_printoptions(precision=precision)
+            jitted(pl.ones(1))
+        self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (1, 1))
 
     def test_what_is_compared_needs_no_host_code(self):
         jitted = pl.jit(STATES["precision of decimals"][0])

@@ -22,6 +22,11 @@ _TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec
 _TAKING_ANY_AS_ATTRIBUTES = {"getattr", "setattr", "vars", "attrgetter", "methodcaller", "deepcopy", "format", "format_map"}
 _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 
+# What makes a text of any object.
+_FORMING_TEXT = {"str", "repr", "ascii", "format", "format_map", "print", "pprint", "pformat", "substitute", "safe_substitute",
+                 "__str__", "__repr__", "__format__"}
+_FORMATTING = {"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}
+
 # Functions through which anything can be read or changed.
 _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "__import__", "modules", "__builtins__", "gc"}
 _REACHING_ALL_AS_ATTRIBUTES = {"modules", "import_module", "__import__", "__globals__", "f_globals", "f_locals", "f_builtins"}
@@ -126,6 +131,7 @@ class Names:
     methods: tuple  # (name, kind as in host_effects.py, line) of methods that no record can contain, of any object
     seeded: tuple  # like calls: calls that have a seed
     asks_type: bool  # calls type(x), of something that may be a number
+    forms_text: bool  # may format an object, or print it
     lines: dict  # the first line of each name
 
     def unsteady(self, function):
@@ -224,6 +230,7 @@ def names_in(code):
             reader.imports[instruction.argval, constants[1] or ()] = None
         line = instruction.positions.lineno or line if instruction.positions else line
         reader.read(instruction.opname, instruction.argval, line)
+        reader.forms_text = reader.forms_text or instruction.opname in _FORMATTING or instruction.argrepr in ("%", "%=")
         chains.read(instruction, line)
     inner = [names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)]
     return reader.names(inner, chains, _asks_type(code))
@@ -234,7 +241,7 @@ class _NameReader:
 
     def __init__(self):
         self.globals, self.attributes, self.imports, self.texts, self.lines = {}, {}, {}, {}, {}
-        self.takes_any, self.opaque = False, ""
+        self.takes_any, self.opaque, self.forms_text = False, "", False
         self.stores, self.methods = {}, []
 
     def read(self, name, value, line):
@@ -250,6 +257,8 @@ class _NameReader:
                 self.methods.append((value, "outside" if value in OUTSIDE_METHODS else "value", line))
         elif name == "LOAD_CONST":
             _add_texts(value, self.texts)
+        if name in _GLOBALS or name in _ATTRIBUTES:
+            self.forms_text = self.forms_text or value in _FORMING_TEXT
         if name == "STORE_ATTR":
             self.stores.setdefault(value, line)
         if isinstance(value, str) and name.startswith("LOAD_") and name != "LOAD_CONST":
@@ -272,7 +281,8 @@ class _NameReader:
             opaque=self.opaque or next((each.opaque for each in inner if each.opaque), ""),
             methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)),
             seeded=(*chains.seeded, *itertools.chain.from_iterable(each.seeded for each in inner)), lines=lines,
-            asks_type=asks_type or any(each.asks_type for each in inner))
+            asks_type=asks_type or any(each.asks_type for each in inner),
+            forms_text=self.forms_text or any(each.forms_text for each in inner))
 
 
 _CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_METHOD")

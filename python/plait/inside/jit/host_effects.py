@@ -73,6 +73,7 @@ _ANYTHING = {"builtins": {"eval", "exec", "globals", "locals", "__import__"}, "i
              "traceback": {"extract_stack", "format_stack", "print_stack", "walk_stack"}}
 _KNOWN = {each.partition(".")[0] for each in (*UNSTEADY_MODULES, *_UNSTEADY, *_OUTSIDE_MODULES, *_OUTSIDE)} - {"plait", "builtins"}
 _STREAMS = ("stdin", "stdout", "stderr")
+_OF_ARRAYS = {"numpy", "scipy", "pandas", "sklearn", "PIL", "jax", "ml_dtypes"}
 
 
 def kind_of(thing, name):
@@ -134,6 +135,15 @@ class Ambient:
     def context_of_decimals(self, value):
         """Only code of a library can have changed it."""
 
+    @property
+    def print_options_of_numpy(self):
+        numpy = sys.modules.get("numpy")
+        return numpy and repr(numpy.get_printoptions())
+
+    @print_options_of_numpy.setter
+    def print_options_of_numpy(self, value):
+        """The same."""
+
 
 AMBIENT = Ambient()
 
@@ -143,6 +153,15 @@ def reads_context_of_decimals(thing):
     decimal = sys.modules.get("decimal")
     return decimal is not None and (thing is decimal or isinstance(thing, decimal.Decimal) or
                                     isinstance(thing, type) and issubclass(thing, decimal.Decimal))
+
+
+def leads_to_arrays(thing):
+    """True for NumPy's arrays, and for modules, classes and functions of libraries that return such arrays."""
+    if hasattr(type(thing), "__array_interface__"):
+        return True
+    is_code = isinstance(thing, types.ModuleType) or callable(thing)
+    module = thing.__name__ if isinstance(thing, types.ModuleType) else _module_of(thing) if is_code else ""
+    return module.partition(".")[0] in _OF_ARRAYS
 
 
 def is_logger(thing):

@@ -8,7 +8,7 @@ import types
 from plait import _core
 from plait.inside.jit.host_code import is_compiled, is_installed, is_library, is_library_class, module_of, names_in
 from plait.inside.jit.host_constants import PLAIN, array_or_none, attributes_of, changing_or_none, is_fixed, is_of_python
-from plait.inside.jit.host_effects import is_logger, is_path
+from plait.inside.jit.host_effects import is_logger, is_path, leads_to_arrays
 from plait.inside.jit.host_unseen import Unseen
 from plait.inside.jit.static_values import told_apart
 
@@ -66,6 +66,7 @@ class Installed:
             function, depth, origin = self._unread.pop(0)
             used = names_in(function.__code__)
             self.names |= dict.fromkeys(used.attributes)
+            reach.forms_text = reach.forms_text or used.forms_text
             read_by = origin, function.__code__
             for each in used.globals:
                 self._add(reach, function.__globals__, each, f"{function.__module__}.{each}", depth + 1, read_by)
@@ -97,6 +98,7 @@ class Installed:
         value = _core._value_at(holder, key, self)
         if value is self:
             return
+        reach.meets_arrays = reach.meets_arrays or leads_to_arrays(value)
         self._looked_up[id(holder), key] = depth
         origin, code = read_by or (path, None)
         if _is_compiled(value):

@@ -10,7 +10,7 @@ import types
 from plait import _core
 from plait.inside.jit.host_code import is_installed, is_library, is_library_class, loaded, module_of, names_in
 from plait.inside.jit.host_constants import LOOKING_UP, PLAIN, array_or_none, attributes_of, changing_or_none, hidden_base, is_fixed, is_of_python
-from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, method_of_path, reads_context_of_decimals
+from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, leads_to_arrays, method_of_path, reads_context_of_decimals
 from plait.inside.jit.host_libraries import Installed, is_installed_class
 from plait.inside.jit.host_values import Held, is_seeded
 from plait.inside.trees.module import Module
@@ -61,6 +61,7 @@ class Reach:
         self.unloaded = set()  # modules that the code imports and that are not loaded yet
         self.opaque = None  # the reason if it is unknown what the host code reads
         self.asks_type = False  # it calls type(x) of something that may be a number
+        self.forms_text = self.meets_arrays = False  # it makes texts of objects; it may have NumPy's arrays
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
@@ -79,6 +80,8 @@ class Reach:
             self._enter_parts(arguments[path], path, {})
         of_arguments = self._nodes[of_roots:]
         self._settle()
+        if self.forms_text and self.meets_arrays:
+            self._add(AMBIENT, "print_options_of_numpy", "NumPy's print options")
         if self._takes_any and of_arguments:
             self._note_opaque(f"it looks up computed names, and {of_arguments[0][2]} may have attributes that are not in its tree")
         if self._has_cache and "cache_info" in self._names:
@@ -97,6 +100,7 @@ class Reach:
         self.placed[id(holder), key] = len(self.places)
         self._alive.append(holder)
         value = _core._value_at(holder, key, ABSENT)
+        self.meets_arrays = self.meets_arrays or leads_to_arrays(value)
         if key != "__class__" and is_held:
             self._held.add(value, path, is_named=isinstance(holder, types.CellType) or id(holder) in self._namespaces)
         entered = value is not ABSENT and self._enter(value, path)
@@ -279,6 +283,7 @@ class Reach:
     def _enter_constant(self, value, path, seen):
         if reads_context_of_decimals(value):
             self._add(AMBIENT, "context_of_decimals", "the context of decimals")
+        self.meets_arrays = self.meets_arrays or leads_to_arrays(value)
         if is_array(value):
             self._enter_array(value, path)
         elif isinstance(value, slice):
@@ -341,6 +346,7 @@ class Reach:
         self._names |= dict.fromkeys(names.attributes)
         self._stores |= dict.fromkeys((*names.stores, *names.asked))
         self._takes_any = self._takes_any or names.takes_any
+        self.forms_text = self.forms_text or names.forms_text
         return names
 
     def _enter_function(self, function, path):
