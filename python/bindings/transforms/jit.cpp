@@ -161,7 +161,7 @@ std::vector<size_t> shared_of(const Objects& leaves) {
 // A call seen before, without its tensors. A call that matches it has the same key.
 class KnownCall {
  public:
-  // `first` is the object of a method, `named` a dict in the order of names, `functions` those that
+  // `first` is the object of a method, `named` a dict in the order of names, `functions` those
   // were analysed, and `places` (holder, key, true if it must be the same object) the state that
   // they read. `dicts` must keep their number of entries. `shared` are pairs of leaves that are the
   // same object, `arrays` the NumPy arrays found outside, which `agree` compares.
@@ -280,10 +280,14 @@ class KnownCall {
     nb::object same = {};
     std::optional<Structure> structure = {};  // if both are unset, there was no value
   };
-  // The parts of a function object that may be reassigned.
+  // The parts of a function or of a class that may be reassigned.
   using MadeOf = std::array<nb::object, 3>;
   static MadeOf made_of(nb::handle function) {
     PyObject* f = function.ptr();
+    if (PyType_Check(f)) {
+      return {nb::borrow(reinterpret_cast<PyTypeObject*>(f)->tp_mro),
+              nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(f)))};
+    }
     return {nb::borrow(PyFunction_GET_CODE(f)), nb::borrow(PyFunction_GET_DEFAULTS(f)),
             nb::borrow(PyFunction_GET_KW_DEFAULTS(f))};
   }
@@ -354,7 +358,14 @@ class Jit {
                  const std::vector<size_t>& donated) const {
     std::vector<Tensor> given;
     given.reserve(leaves.size());
-    for (const nb::object& leaf : leaves) given.push_back(leaf_from(leaf));
+    std::vector<bool> is_array;
+    for (const nb::object& leaf : leaves) {
+      given.push_back(leaf_from(leaf));
+      is_array.push_back(is_foreign_array(leaf));
+    }
+    if (std::ranges::any_of(is_array, std::identity())) {
+      computed([&] { move_arrays(given, is_array); return 0; });
+    }
     // Differentiated tensors are not donated, since derivatives need them.
     static const std::vector<size_t> none;
     const bool takes = std::ranges::none_of(given, [](const Tensor& x) { return is_followed(x); });

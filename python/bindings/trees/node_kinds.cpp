@@ -57,8 +57,18 @@ PyTypeObject* simple_namespace() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+// Without asking the object, whose __getattr__ may have an effect.
+bool has_in_class(PyObject* value, PyObject* name) {
+  return _PyType_Lookup(Py_TYPE(value), name) != nullptr;
+}
+
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
 Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   using Kind = Structure::Kind;
+  static PyObject* const of_named_tuples = interned("_fields");
+  static PyObject* const of_arrays = interned("__array_interface__");
+  static PyObject* const of_dataclasses = interned("__dataclass_fields__");
   if (is_tensor(value)) return Kind::leaf;
   if (const Registered* as = registered_as(Py_TYPE(value))) {
     return as->by_attributes() ? Kind::module : Kind::registered;
@@ -71,7 +81,7 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
     return Kind::constant;
   }
   if (PyTuple_Check(value)) {
-    return PyObject_HasAttrString(value, "_fields") != 0 ? Kind::named_tuple : Kind::sequence;
+    return has_in_class(value, of_named_tuples) ? Kind::named_tuple : Kind::sequence;
   }
   if (is_of(value, tree_classes.module)) return Kind::module;
   if (is_of(value, tree_classes.record)) return Kind::record;
@@ -79,10 +89,10 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   if (is_deque(value)) return Kind::deque;
   if (is_of(value, tree_classes.leaf) ||
       (numbers_are_leaves && (is_item(value) || is_size(value))) ||
-      PyObject_HasAttrString(value, "__array_interface__") != 0) {
+      has_in_class(value, of_arrays)) {
     return Kind::leaf;
   }
-  return PyObject_HasAttrString(value, "__dataclass_fields__") != 0 ? Kind::dataclass
+  return has_in_class(value, of_dataclasses) ? Kind::dataclass
                                                                     : Kind::constant;
 }
 

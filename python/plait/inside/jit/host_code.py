@@ -7,7 +7,9 @@ import dis
 import functools
 import importlib.util
 import itertools
+import os
 import sys
+import sysconfig
 import types
 
 from plait.inside.jit.host_effects import OUTSIDE_METHODS, UNSTEADY_METHODS, is_outside, kind_of, method_of_path, tells_time
@@ -18,13 +20,15 @@ _CONTAINERS = (list, dict, set, bytearray, collections.deque)
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 # Functions that read attributes with computed names.
-_TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec", "attrgetter", "methodcaller", "deepcopy", "copy"}
-_TAKING_ANY_AS_ATTRIBUTES = {"getattr", "setattr", "vars", "attrgetter", "methodcaller", "deepcopy", "format", "format_map"}
+_INSPECTING = {"getattr_static", "getmembers", "getmembers_static"}
+_TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec", "attrgetter", "methodcaller", "deepcopy", "copy"} | _INSPECTING
+_TAKING_ANY_AS_ATTRIBUTES = {"getattr", "setattr", "vars", "attrgetter", "methodcaller", "deepcopy", "format", "format_map"} | _INSPECTING
 _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 
 # What makes a text of any object.
-_FORMING_TEXT = {"str", "repr", "ascii", "format", "format_map", "print", "pprint", "pformat", "substitute", "safe_substitute",
-                 "__str__", "__repr__", "__format__"}
+_FORMING_TEXT = {"str", "repr", "ascii", "format", "format_map", "print", "pprint", "pformat", "substitute", "safe_substitute", "vformat",
+                 "__str__", "__repr__", "__format__", "__mod__", "mod", "urlencode", "writerow", "writerows", "getMessage",
+                 "format_exception", "format_exception_only"}
 _FORMATTING = {"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}
 
 # Functions through which anything can be read or changed.
@@ -33,6 +37,7 @@ _REACHING_ALL_AS_ATTRIBUTES = {"modules", "import_module", "__import__", "__glob
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins", "nanobind"}
+_OF_PYTHON = tuple(path + os.sep for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.__file__)})
 # With arguments their results are the same each time.
 SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 
@@ -58,9 +63,9 @@ def is_compiled(module):
 @functools.cache
 def _kind_of_module(module):
     top = (module or "").partition(".")[0]
-    if top in sys.stdlib_module_names or top in _LIBRARIES:
-        return "library" if top != "__main__" else "own"
     file = getattr(sys.modules.get(module), "__file__", None) or ""
+    if top in _LIBRARIES or (top in sys.stdlib_module_names and (not file or file.startswith(_OF_PYTHON))):  # not a user's trace.py
+        return "library" if top != "__main__" else "own"
     if "site-packages" not in file and "dist-packages" not in file:
         return "own"
     return "installed" if file.endswith(".py") or _uses_plait(module) else "library"
@@ -93,11 +98,13 @@ def module_of(thing):
 
 
 def is_library_class(cls):
-    """The same for a class. A class that was created without a module counts as one of builtins."""
+    """The same for a class."""
     if not isinstance(cls.__module__, str):  # functions of the core
         return True
     is_made_by_code = bool(cls.__flags__ & _HEAP_TYPE)
-    return not (cls.__module__ == "builtins" and is_made_by_code) and is_library(cls.__module__)
+    if is_made_by_code and cls.__module__ in ("builtins", "types", "abc"):  # made by type(), new_class() or ABCMeta() with that as its module
+        return vars(sys.modules[cls.__module__]).get(cls.__name__) is cls
+    return is_library(cls.__module__)
 
 
 _HEAP_TYPE = 1 << 9
@@ -132,6 +139,7 @@ class Names:
     seeded: tuple  # like calls: calls that have a seed
     asks_type: bool  # calls type(x), of something that may be a number
     forms_text: bool  # may format an object, or print it
+    matches: bool  # has patterns of classes
     lines: dict  # the first line of each name
 
     def unsteady(self, function):
@@ -165,7 +173,8 @@ class Names:
                     yield found[0], chain[:i], i == len(chain)
 
     def held_by_libraries(self, function):
-        """(holder, name, name of the module) of values in modules of libraries that may be others at the next call, such as sys.argv."""
+        """(holder, name, name of the module, whether it is code) of values in modules of libraries that may be others at the next call, such
+        as sys.argv, and of functions, classes and modules."""
         cells = _cells_of(function)
         for chain, is_import, _ in self.calls:
             for i in range(1, len(chain)):
@@ -175,9 +184,10 @@ class Names:
                 module = owner[0]
                 is_property = chain[i] not in vars(module) and type(module) is not types.ModuleType
                 value = getattr(module, chain[i], None) if is_property else vars(module).get(chain[i])
-                is_held = not isinstance(value, _NAMED) and (type(value) in _CONTAINERS or not is_installed(module.__name__))
+                is_code = isinstance(value, _NAMED)
+                is_held = type(value) in _CONTAINERS or not is_installed(module.__name__)
                 if is_library(module.__name__) and is_held and not is_outside(value):
-                    yield module if is_property else vars(module), chain[i], module.__name__
+                    yield module if is_property else vars(module), chain[i], module.__name__, is_code
 
 
 def _cells_of(function):
@@ -208,12 +218,17 @@ def _resolved(chain, is_import, found, cells):
 
 
 def loaded(name, found):
-    """The module that an import names in code with these globals; None if it is not loaded. A relative name begins with dots."""
+    """The module that an import names in code with these globals; None if it is not loaded."""
+    return sys.modules.get(absolute(name, found))
+
+
+def absolute(name, found):
+    """The whole name of a module that an import names in code with these globals. A relative name begins with dots."""
     package = found.get("__package__") or found.get("__name__", "").rpartition(".")[0]
     if name.startswith(".") and not package:
         return None
     try:
-        return sys.modules.get(importlib.util.resolve_name(name, package))
+        return importlib.util.resolve_name(name, package)
     except ImportError:
         return None
 
@@ -231,6 +246,7 @@ def names_in(code):
         line = instruction.positions.lineno or line if instruction.positions else line
         reader.read(instruction.opname, instruction.argval, line)
         reader.forms_text = reader.forms_text or instruction.opname in _FORMATTING or instruction.argrepr in ("%", "%=")
+        reader.matches = reader.matches or instruction.opname == "MATCH_CLASS"
         chains.read(instruction, line)
     inner = [names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)]
     return reader.names(inner, chains, _asks_type(code))
@@ -241,7 +257,7 @@ class _NameReader:
 
     def __init__(self):
         self.globals, self.attributes, self.imports, self.texts, self.lines = {}, {}, {}, {}, {}
-        self.takes_any, self.opaque, self.forms_text = False, "", False
+        self.takes_any, self.opaque, self.forms_text, self.matches = False, "", False, False
         self.stores, self.methods = {}, []
 
     def read(self, name, value, line):
@@ -282,7 +298,8 @@ class _NameReader:
             methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)),
             seeded=(*chains.seeded, *itertools.chain.from_iterable(each.seeded for each in inner)), lines=lines,
             asks_type=asks_type or any(each.asks_type for each in inner),
-            forms_text=self.forms_text or any(each.forms_text for each in inner))
+            forms_text=self.forms_text or any(each.forms_text for each in inner),
+            matches=self.matches or any(each.matches for each in inner))
 
 
 _CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_METHOD")

@@ -4,12 +4,14 @@ libraries whose contents are fully visible, since they are written in Python. Fo
 import collections
 import enum
 import functools
+import io
 import operator
 import sys
 import types
 
 from plait.inside.jit.host_code import is_library_class, module_of
 from plait.inside.jit.host_effects import UNSTEADY_MODULES, is_logger
+from plait.inside.trees.module import Module
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
@@ -30,7 +32,11 @@ _FIXED_ALL_OF = {"jaxlib", "ml_dtypes"}
 _LOOKED_AT = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, BaseException, functools.partial, type)
 # Where code calls these by their names, the attributes that it may look up are known (Names.takes_any).
 LOOKING_UP = (getattr, setattr, hasattr, delattr, vars)
-_TAKERS = (*LOOKING_UP, dir, globals, locals, eval, exec)
+_TAKERS = (*LOOKING_UP, dir, globals, locals, eval, exec, object.__getattribute__, object.__setattr__, object.__delattr__, type.__getattribute__,
+           type.__setattr__)
+# Entries of every class.
+OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
+_READERS = tuple(cls.__getattribute__ for cls in (object, types.SimpleNamespace, BaseException, dict, list, tuple))
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 _HEAP_TYPE = 1 << 9
 
@@ -95,6 +101,23 @@ def _is_of_c(cls):
     return not set(own) <= {"__dict__", "__weakref__", *slots, *private}
 
 
+def is_read_by_library(cls):
+    """True if methods of one of its bases, outside of the user's code, call its methods and read its attributes."""
+    return any(base is not Module and is_library_class(base) and base.__module__ != "builtins" for base in cls.__mro__)
+
+
+def has_class_in_sight(value):
+    """True if its `__class__` is read without the user's code."""
+    return type(value).__getattribute__ in _READERS
+
+
+def members_of_library(cls):
+    """Names of attributes that bases written in C give its objects, as errno of OSError."""
+    kinds = (types.MemberDescriptorType, types.GetSetDescriptorType)
+    return [name for base in cls.__mro__[:-1] if is_library_class(base) for name, each in vars(base).items()
+            if isinstance(each, kinds) and name not in ("__dict__", "args")]
+
+
 def hidden_base(cls):
     """The class written in C that a user's class is or is derived from, if the contents of its objects are not visible."""
     for base in cls.__mro__:
@@ -116,6 +139,10 @@ def _named(cls):
 def changing_or_none(value):
     """A description if it may change and the change is not visible; None if it stays the same as long as it is the same object."""
     cls, module = type(value), module_of(type(value))
+    if isinstance(value, io.IOBase):
+        return f"a stream ({cls.__name__})"
+    if module == "weakref":
+        return f"a weak reference ({cls.__name__}), whose object may end"
     if hasattr(cls, "__next__"):
         return f"an iterator ({cls.__name__}), which each call advances"
     if module in UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):

@@ -27,9 +27,10 @@ _OUTSIDE_MODULES = {"subprocess", "socket", "_socket", "select", "selectors", "s
                     "mmap", "syslog", "fileinput", "getpass", "webbrowser", "fcntl", "signal", "multiprocessing", "requests", "httpx",
                     "urllib3", "aiohttp", "plait.inside.files", "plait.io", "wandb", "mlflow", "loguru", "comet_ml", "locale", "_locale",
                     "gettext", "resource", "tracemalloc", "_tracemalloc", "linecache", "mimetypes", "sysconfig", "platform", "asyncio",
-                    "multiprocessing.process", "logging.config", "email.charset", "pandas._config", "sklearn._config", "matplotlib.pyplot"}
+                    "multiprocessing.process", "logging.config", "email.charset", "pandas._config", "sklearn._config", "matplotlib.pyplot",
+                    "runpy", "filecmp", "netrc", "wave", "scipy.io", "pandas.io", "matplotlib.image", "h5py", "imageio"}
 _OF_PATHS = {"exists", "lexists", "isfile", "isdir", "islink", "ismount", "getsize", "getmtime", "getatime", "getctime", "samefile",
-             "realpath", "abspath", "expanduser", "expandvars"}
+             "realpath", "abspath", "relpath", "expanduser", "expandvars"}
 _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scandir", "walk", "fwalk", "stat", "lstat", "fstat", "statvfs", "access",
              "getcwd", "getcwdb", "chdir", "read", "write", "pread", "pwrite", "close", "pipe", "dup", "dup2", "lseek", "truncate",
              "ftruncate", "fsync", "remove", "unlink", "rename", "renames", "replace", "mkdir", "makedirs", "rmdir", "removedirs", "link",
@@ -39,41 +40,43 @@ _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scand
 _OF_DECIMALS = {"getcontext", "setcontext", "localcontext"}
 _OF_CODECS = {"open", "register", "unregister", "lookup", "register_error", "lookup_error"}
 _OF_WARNINGS = {"simplefilter", "filterwarnings", "resetwarnings"}
-_OF_TORCH = {"get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device", "set_default_tensor_type",
+_OF_TORCH = {"load", "save", "get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device", "set_default_tensor_type",
              "get_num_threads", "set_num_threads", "is_grad_enabled", "set_printoptions", "use_deterministic_algorithms",
              "are_deterministic_algorithms_enabled", "set_float32_matmul_precision", "get_float32_matmul_precision", "set_flush_denormal"}
 _OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": _OF_CODECS, "_codecs": _OF_CODECS,
             "os": _OF_FILES, "posix": _OF_FILES, "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"},
-            "time": {"sleep", "tzset"},
+            "time": {"sleep", "tzset", "mktime"}, "datetime": {"fromtimestamp"}, "pkgutil": {"get_data", "iter_modules", "walk_packages"},
+            "importlib.util": {"find_spec"},
             "atexit": {"register", "unregister"}, "decimal": _OF_DECIMALS, "_decimal": _OF_DECIMALS, "warnings": _OF_WARNINGS,
             "sys": {"getrecursionlimit", "setrecursionlimit", "getswitchinterval", "setswitchinterval", "get_int_max_str_digits",
                     "set_int_max_str_digits", "gettrace", "settrace", "getprofile", "setprofile", "getrefcount", "getallocatedblocks",
                     "addaudithook", "getdlopenflags", "setdlopenflags"},
-            "zoneinfo._tzpath": {"reset_tzpath"}, "xml.etree.ElementTree": {"register_namespace"}, "copyreg": {"pickle", "add_extension"},
+            "zoneinfo._tzpath": {"reset_tzpath"}, "xml.etree.ElementTree": {"register_namespace", "parse", "iterparse"}, "PIL.Image": {"open"},
+            "copyreg": {"pickle", "add_extension"},
             "_csv": {"field_size_limit", "register_dialect", "unregister_dialect", "get_dialect", "list_dialects"},
-            "threading": {"get_ident", "get_native_id", "current_thread", "active_count", "enumerate", "Thread", "Timer", "stack_size",
+            "threading": {"main_thread", "get_ident", "get_native_id", "current_thread", "active_count", "enumerate", "Thread", "Timer", "stack_size",
                           "settrace", "setprofile"},
             "_thread": {"get_ident", "get_native_id", "start_new_thread", "stack_size"},
             "logging": {"debug", "info", "warning", "warn", "error", "critical", "exception", "log", "getLogger", "disable", "basicConfig",
                         "getLevelName", "addLevelName", "captureWarnings", "shutdown"},
-            "numpy": {"load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "genfromtxt", "fromfile", "memmap", "geterr", "seterr",
-                      "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions", "printoptions",
+            "numpy": {"load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "genfromtxt", "fromregex", "fromfile", "memmap",
+                      "geterr", "seterr", "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions", "printoptions",
                       "array2string", "array_repr", "array_str"},
             "torch": _OF_TORCH, "torch._C": _OF_TORCH}
 # Methods that only files, paths and similar objects have.
 OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "rglob", "is_file", "is_dir", "readline", "readlines",
-                   "writelines", "tofile"}
+                   "writelines", "tofile", "astimezone", "timestamp"}
 # Others of paths.
 _PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", "mkdir", "touch", "rmdir", "rename", "replace", "glob", "is_symlink",
-                                   "resolve", "absolute", "samefile", "chmod", "owner", "walk"}
+                                   "resolve", "absolute", "samefile", "chmod", "owner", "walk", "expanduser"}
 _UNSTEADY_ALL, _OUTSIDE_ALL = UNSTEADY_MODULES | {"time", "uuid"}, _OUTSIDE_MODULES | {"os", "posix", "sys"}
 # Functions through which anything can be read or changed.
 _ANYTHING = {"builtins": {"eval", "exec", "globals", "locals", "__import__"}, "importlib": {"import_module"}, "importlib._bootstrap": {"__import__"},
-             "pkgutil": {"resolve_name"}, "inspect": {"currentframe", "stack", "trace"}, "sys": {"_getframe", "_current_frames"},
+             "pkgutil": {"resolve_name"}, "_pickle": {"dump", "dumps", "Pickler"}, "pickle": {"dump", "dumps", "Pickler"},
+             "inspect": {"currentframe", "stack", "trace"}, "sys": {"_getframe", "_current_frames"},
              "traceback": {"extract_stack", "format_stack", "print_stack", "walk_stack"}}
 _KNOWN = {each.partition(".")[0] for each in (*UNSTEADY_MODULES, *_UNSTEADY, *_OUTSIDE_MODULES, *_OUTSIDE)} - {"plait", "builtins"}
 _STREAMS = ("stdin", "stdout", "stderr")
-_OF_ARRAYS = {"numpy", "scipy", "pandas", "sklearn", "PIL", "jax", "ml_dtypes"}
 
 
 def kind_of(thing, name):
@@ -83,7 +86,7 @@ def kind_of(thing, name):
         return "outside"
     if isinstance(thing, types.ModuleType) or not callable(thing):
         return None
-    module, own = _module_of(thing), getattr(thing, "__name__", name)
+    module, own = module_of_callable(thing), _attribute(thing, "__name__") or name
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return None
     library = module.split(".")[0]
@@ -120,50 +123,6 @@ def is_outside(thing):
     return any(thing is getattr(sys, name, None) or thing is getattr(sys, f"__{name}__") for name in _STREAMS) and thing is not None
 
 
-class Ambient:
-    """State of libraries that code reads without a word about it, as attributes that can be compared."""
-
-    __slots__ = ()
-
-    @property
-    def context_of_decimals(self):
-        """Each is one object as long as it is the same."""
-        now = sys.modules["decimal"].getcontext()
-        return sys.intern(repr((now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, sorted(map(str, now.traps.items())))))
-
-    @context_of_decimals.setter
-    def context_of_decimals(self, value):
-        """Only code of a library can have changed it."""
-
-    @property
-    def print_options_of_numpy(self):
-        numpy = sys.modules.get("numpy")
-        return numpy and repr(numpy.get_printoptions())
-
-    @print_options_of_numpy.setter
-    def print_options_of_numpy(self, value):
-        """The same."""
-
-
-AMBIENT = Ambient()
-
-
-def reads_context_of_decimals(thing):
-    """True for a decimal number, its class and its module: arithmetic has the precision of the thread's context."""
-    decimal = sys.modules.get("decimal")
-    return decimal is not None and (thing is decimal or isinstance(thing, decimal.Decimal) or
-                                    isinstance(thing, type) and issubclass(thing, decimal.Decimal))
-
-
-def leads_to_arrays(thing):
-    """True for NumPy's arrays, and for modules, classes and functions of libraries that return such arrays."""
-    if hasattr(type(thing), "__array_interface__"):
-        return True
-    is_code = isinstance(thing, types.ModuleType) or callable(thing)
-    module = thing.__name__ if isinstance(thing, types.ModuleType) else _module_of(thing) if is_code else ""
-    return module.partition(".")[0] in _OF_ARRAYS
-
-
 def is_logger(thing):
     logging = sys.modules.get("logging")  # not imported only for this
     return logging is not None and isinstance(thing, (logging.Logger, logging.LoggerAdapter, logging.Handler))
@@ -182,16 +141,24 @@ def method_of_path(thing, names):
     return next((name for name in names if name in _PATH_METHODS), None)
 
 
-def _module_of(thing):
+def _attribute(thing, name):
+    """Without a call of __getattr__, which could be the user's and have an effect."""
+    try:
+        return (type.__getattribute__ if isinstance(thing, type) else object.__getattribute__)(thing, name)
+    except AttributeError:
+        return getattr(thing, name, None) if isinstance(thing, types.MethodType) else None
+
+
+def module_of_callable(thing):
     """The module of a function, or of the object of a method."""
     thing = thing.__wrapped__ if isinstance(thing, _core._Boundary) else thing
-    belongs = getattr(thing, "__self__", None)
+    belongs = _attribute(thing, "__self__")
     if isinstance(belongs, types.ModuleType):
         return belongs.__name__
     if belongs is not None:
         cls = belongs if isinstance(belongs, type) else type(belongs)
         thing = next((base for base in cls.__mro__[:-1] if str(base.__module__).partition(".")[0] in _KNOWN), cls)  # not a user's class
-    module = getattr(thing, "__module__", None)
+    module = _attribute(thing, "__module__")
     return module if isinstance(module, str) else ""
 
 

@@ -5,12 +5,15 @@ import builtins
 import collections
 import dataclasses
 import functools
+import sys
 import types
 
 from plait import _core
-from plait.inside.jit.host_code import is_installed, is_library, is_library_class, loaded, module_of, names_in
-from plait.inside.jit.host_constants import LOOKING_UP, PLAIN, array_or_none, attributes_of, changing_or_none, hidden_base, is_fixed, is_of_python
-from plait.inside.jit.host_effects import AMBIENT, is_logger, is_path, leads_to_arrays, method_of_path, reads_context_of_decimals
+from plait.inside.jit.host_ambient import AMBIENT, Facts, Met, facts_of
+from plait.inside.jit.host_code import absolute, is_installed, is_library, is_library_class, module_of, names_in
+from plait.inside.jit.host_constants import (LOOKING_UP, OF_CLASSES, PLAIN, array_or_none, attributes_of, changing_or_none, has_class_in_sight,
+                                              hidden_base, is_fixed, is_of_python, is_read_by_library, members_of_library)
+from plait.inside.jit.host_effects import is_logger, is_path, method_of_path
 from plait.inside.jit.host_libraries import Installed, is_installed_class
 from plait.inside.jit.host_values import Held, is_seeded
 from plait.inside.trees.module import Module
@@ -20,6 +23,7 @@ ABSENT = object()
 
 _BAGS = (types.SimpleNamespace,)
 _DESCRIPTORS = (property, staticmethod, classmethod, functools.cached_property, functools.partialmethod, functools.singledispatchmethod)
+_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _MOST_PLACES = 20_000
 
 
@@ -61,7 +65,7 @@ class Reach:
         self.unloaded = set()  # modules that the code imports and that are not loaded yet
         self.opaque = None  # the reason if it is unknown what the host code reads
         self.asks_type = False  # it calls type(x) of something that may be a number
-        self.forms_text = self.meets_arrays = False  # it makes texts of objects; it may have NumPy's arrays
+        self.met = Met()  # ambient state
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
@@ -71,6 +75,7 @@ class Reach:
         self._stores, self._met = {}, {}
         self._nodes = []  # (node of a tree that may have attributes beside its children, names of these, path)
         self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
+        self._noted_namespaces, self.matches = {}, False
         self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
         for path, holder, key in roots:
             self._add(holder, key, path)
@@ -80,8 +85,8 @@ class Reach:
             self._enter_parts(arguments[path], path, {})
         of_arguments = self._nodes[of_roots:]
         self._settle()
-        if self.forms_text and self.meets_arrays:
-            self._add(AMBIENT, "print_options_of_numpy", "NumPy's print options")
+        self._enter_formatters()
+        self._add_ambient()
         if self._takes_any and of_arguments:
             self._note_opaque(f"it looks up computed names, and {of_arguments[0][2]} may have attributes that are not in its tree")
         if self._has_cache and "cache_info" in self._names:
@@ -90,6 +95,21 @@ class Reach:
         self._note_writers()
 
     # ---- Places.
+
+    def _enter_formatters(self):
+        """The user's functions by which NumPy makes texts."""
+        numpy = sys.modules.get("numpy") if self.met.makes_texts_of_arrays() else None
+        for name in ("formatter", "override_repr") if numpy else ():
+            if (given := numpy.get_printoptions()[name]) is not None:
+                self._enter_or_add(given, f"NumPy's {name}")
+                self._settle()
+
+    def _add_ambient(self):
+        for name in self.met.names():
+            self._add(AMBIENT, name, f"settings of {name}")
+        for each in self.replaceable():
+            for key in facts_of(each, self._names | self._installed.names):
+                self._add(Facts(each), key, f"{each.__name__}.{key.removeprefix('of ')}", is_inspected=False)
 
     def _add(self, holder, key, path, is_inspected=True, is_held=True):
         if (id(holder), key) in self.placed:
@@ -100,7 +120,7 @@ class Reach:
         self.placed[id(holder), key] = len(self.places)
         self._alive.append(holder)
         value = _core._value_at(holder, key, ABSENT)
-        self.meets_arrays = self.meets_arrays or leads_to_arrays(value)
+        self.met.note(value)
         if key != "__class__" and is_held:
             self._held.add(value, path, is_named=isinstance(holder, types.CellType) or id(holder) in self._namespaces)
         entered = value is not ABSENT and self._enter(value, path)
@@ -116,6 +136,8 @@ class Reach:
     def _add_same(self, holder, key, value):
         """Adds a place whose value must be the same object, and is not inspected here."""
         if (id(holder), key) not in self.placed:
+            if isinstance(value, _CODE) or callable(value) and is_fixed(value):
+                self.kinds.append(value)
             self.placed[id(holder), key] = len(self.places)
             self._alive.append(holder)
             self.places.append((holder, key, True))
@@ -175,20 +197,25 @@ class Reach:
 
     def attribute_dicts(self):
         """The attribute dicts of the entered objects: an object with other attributes requires another record."""
-        return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
+        return [own for holder, *_ in (*self.holders, *self._installed.objects) if not isinstance(holder, (types.ModuleType, type))
                 and (own := attributes_of(holder)) is not None]
 
+    def replaceable(self):
+        """Functions whose code and defaults, and classes whose bases may be replaced."""
+        return [*self.functions, *self._installed.functions, *self._classes]
+
     def classes(self):
-        """The entered classes that are not those of libraries."""
-        return [cls for cls in self._classes if not is_library_class(cls)]
+        """The entered classes that are not those of Python and of large libraries."""
+        return [cls for cls in self._classes if not is_library_class(cls) or is_installed_class(cls)]
 
     def namespaces(self):
-        """The contents of the modules and classes in which code looks up computed names: with others it may find more."""
+        """Dicts of names: with another number of them, code may find others."""
+        noted = list(self._noted_namespaces.values())
         if not self._takes_any:
-            return []
+            return noted
         modules = [vars(holder) for holder, _ in self.holders if isinstance(holder, types.ModuleType) and not is_library(holder.__name__)]
         classes = {id(owner): owner for cls, _ in self.holders if isinstance(cls, type) for owner in cls.__mro__ if not is_library_class(owner)}
-        return [*modules, *map(vars, classes.values()), *(attributes_of(value) for value, _, _ in self._nodes)]
+        return [*noted, *modules, *map(vars, classes.values()), *(attributes_of(value) for value, _, _ in self._nodes)]
 
     def _look_up(self, owner, found, holder, path):
         """Adds the names that are new for this owner."""
@@ -198,19 +225,23 @@ class Reach:
                 self._add(holder, name, f"{path}.{name}" if path else name)
 
     def _known_names(self, attributes):
-        """Those of these attributes whose names occur in the code."""
-        return [name for name in attributes if name in self._names]
+        """Those of these attributes whose names occur in the code, or in that of installed functions, which may be given the object."""
+        return [name for name in attributes if name in self._names or name in self._installed.names]
 
     def _asked_names(self, attributes):
         """The same, or all if the code computes names."""
-        return [name for name in attributes if isinstance(name, str)] if self._takes_any else self._known_names(attributes)
+        if not self._takes_any:
+            return self._known_names(attributes)
+        return [name for name in attributes if isinstance(name, str) and (name not in _OF_MODULES or name in self._names)]
 
     def _in_object(self, value, path):
         own = attributes_of(value)
         if own is not None:
-            takes_any = self._takes_any or _is_read_by_library(type(value))
+            takes_any = self._takes_any or is_read_by_library(type(value))
             names = [name for name in own if isinstance(name, str)] if takes_any else self._known_names(own)
             self._look_up(value, [*names, *self._new_names(value, own)], own, path)
+        if isinstance(value, BaseException):
+            self._look_up(value, self._known_names(members_of_library(type(value))), value, path)
         for cls in type(value).__mro__:
             slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
             is_library = is_library_class(cls)
@@ -223,20 +254,37 @@ class Reach:
         classes = [vars(cls) for cls in type(value).__mro__]
         return [name for name in self._stores if name not in own and not any(name in each for each in classes)]
 
+    def note_namespace(self, owner, names):
+        """Notes a dict of names: with another number of them, code may find others there."""
+        self._alive.append(owner)
+        self._noted_namespaces[id(owner)] = names
+
     def _in_class(self, cls, path):
+        takes_all = is_read_by_library(cls)
         for owner in cls.__mro__:
+            if vars(owner).get("_is_protocol"):
+                self._names |= dict.fromkeys(vars(owner))
+            if "__subclasses__" in self._names or "__subclasses__" in self._installed.names:
+                for each in type.__subclasses__(owner) if owner is not object else ():
+                    self._enter(each, each.__name__)
+            if self.matches:
+                self._names |= dict.fromkeys(vars(owner).get("__match_args__", ()))
+            if not is_library_class(owner) or is_installed_class(owner):
+                self.note_namespace(owner, vars(owner))
             if is_library_class(owner):
                 if is_installed_class(owner):
                     self._installed.look_up(self, owner, vars(owner), owner.__name__, self._names, self._takes_any)
                 continue
             special = [name for name, each in vars(owner).items()
-                       if name.startswith("__") and (callable(each) or hasattr(type(each), "__get__"))
+                       if (takes_all or name.startswith("__")) and (callable(each) or hasattr(type(each), "__get__"))
                        and (name not in _CONSTRUCTORS or cls in self._constructed)]
             names = [*special, *self._asked_names(vars(owner))]
             # Looks up in each class separately, since super() finds members that a subclass hides.
-            self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
+            self._look_up(owner, [name for name in names if name not in OF_CLASSES or name in self._names and name == "__annotations__"], owner,
+                          owner.__name__)
 
     def _in_module(self, module, path):
+        self.note_namespace(module, vars(module))
         if is_library(module.__name__):
             self._installed.look_up(self, vars(module), vars(module), path, self._names, self._takes_any)
             return
@@ -281,9 +329,7 @@ class Reach:
         seen[id(value)] = True
 
     def _enter_constant(self, value, path, seen):
-        if reads_context_of_decimals(value):
-            self._add(AMBIENT, "context_of_decimals", "the context of decimals")
-        self.meets_arrays = self.meets_arrays or leads_to_arrays(value)
+        self.met.note(value)
         if is_array(value):
             self._enter_array(value, path)
         elif isinstance(value, slice):
@@ -346,7 +392,8 @@ class Reach:
         self._names |= dict.fromkeys(names.attributes)
         self._stores |= dict.fromkeys((*names.stores, *names.asked))
         self._takes_any = self._takes_any or names.takes_any
-        self.forms_text = self.forms_text or names.forms_text
+        self.met.forms_text = self.met.forms_text or names.forms_text
+        self.matches = self.matches or names.matches
         return names
 
     def _enter_function(self, function, path):
@@ -369,24 +416,34 @@ class Reach:
             if each not in function.__globals__ and each in vars(builtins):
                 self._add(vars(builtins), each, each, is_inspected=vars(builtins)[each] not in LOOKING_UP)
         for module, members in names.imports:
-            self._enter_import(loaded(module, function.__globals__), module, members)
+            self._enter_import(absolute(module, function.__globals__) or module, members)
         for i in range(len(function.__defaults__ or ())):
             self._add(function.__defaults__, i, f"{name}.default {i}")
         for each in function.__kwdefaults__ or {}:
             self._add(function.__kwdefaults__, each, f"{name}.default {each}")
         self.holders.append((function, name))
-        for holder, each, module in names.held_by_libraries(function):
+        for holder, each, module, is_code in names.held_by_libraries(function):
             value = _core._value_at(holder, each, ABSENT)
-            if type(value) in PLAIN or not is_fixed(value):
+            if is_code or callable(value) and is_fixed(value):
+                self.add_code(holder, each)
+            elif type(value) in PLAIN or not is_fixed(value):
                 self._add(holder, each, f"{module}.{each}")
         self.lines += names.unsteady(function)
         self._held.add_names(names, function)
         self._installed.note_named(names, function)
 
-    def _enter_import(self, module, name, members):
+    def add_code(self, holder, name):
+        """Adds a function, class or module in a module of a library."""
+        value = _core._value_at(holder, name, ABSENT)
+        self._add_same(holder, name, value)
+        self.met.note(value)
+
+    def _enter_import(self, name, members):
+        module = sys.modules.get(name)
         if module is None:
             self.unloaded.add(name)
             return
+        self._add_same(sys.modules, name, module)
         if hasattr(module, "__path__") and "__getattr__" not in vars(module):
             self.unloaded.update(f"{name}.{each}" for each in members if each not in vars(module))
         if not self._enter(module, name):
@@ -402,6 +459,9 @@ class Reach:
             self._enter_or_add(partial.func, path)
         if type(partial) is not functools.partial and not is_library_class(type(partial)):
             self._enter_object(partial, path)
+        self._add_same(partial, "func", partial.func)
+        self._add_same(partial, "args", partial.args)
+        self.note_namespace(partial, partial.keywords)
         for i in range(len(partial.args)):
             self._add(partial.args, i, f"{path}.args.{i}")
         for name in partial.keywords:
@@ -414,6 +474,8 @@ class Reach:
 
     def _enter_module(self, module, path):
         self.holders.append((module, module.__name__))
+        if type(module) is not types.ModuleType:
+            self._enter_class_of(module)
 
     def _enter_descriptor(self, descriptor, path):
         for name in ("fget", "fset", "fdel", "__func__", "func", "dispatcher"):
@@ -455,7 +517,7 @@ class Reach:
         if any(each is cls for each in self._classes):
             return
         self._classes.append(cls)
-        self.kinds.append(cls)
+        self.kinds.append(cls.__mro__)
         self.holders.append((cls, cls.__name__))
         metaclass = type(cls)
         if not is_library_class(metaclass) or is_installed_class(metaclass):
@@ -467,9 +529,10 @@ class Reach:
         self.has_own_equality = self.has_own_equality or type(value).__eq__ is not object.__eq__
         if isinstance(value, BaseException):
             self._add(value, "args", f"{path}.args")
+        if has_class_in_sight(value) and (not is_library_class(type(value)) or is_installed_class(type(value))):
+            self._add(value, "__class__", f"{path}.__class__")
         if is_library_class(type(value)):
             return
-        self._add(value, "__class__", f"{path}.__class__")
         hidden = hidden_base(type(value))
         if hidden is not None:
             self._note_opaque(f"{path} is a {type(value).__name__}, whose contents are not visible as a {hidden.__name__}")
@@ -492,8 +555,8 @@ def reach_of(functions, arguments):
     return Reach([("", (each,), 0) for each in functions], arguments)
 
 
+_OF_MODULES = {"__builtins__", "__spec__", "__loader__", "__cached__", "__path__", "__file__"}
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
-_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
 _TELLING = {"__repr__", "__str__", "__format__", "__eq__", "__ne__", "__hash__", "__reduce__", "__reduce_ex__", "__copy__", "__deepcopy__"}
 _OF_DISPATCH = {"dispatch_cache", "cache_token"}  # private state of functools.singledispatch
 
@@ -501,11 +564,6 @@ _OF_DISPATCH = {"dispatch_cache", "cache_token"}  # private state of functools.s
 def _holder_kind(holder):
     return (types.FunctionType if isinstance(holder, types.FunctionType) else type if isinstance(holder, type) else
             types.ModuleType if isinstance(holder, types.ModuleType) else object)
-
-
-def _is_read_by_library(cls):
-    """True if methods outside of the user's code read its attributes."""
-    return any(base is not Module and is_library_class(base) and base.__module__ != "builtins" for base in cls.__mro__)
 
 
 _LOOKUPS = {types.FunctionType: Reach._in_function, type: Reach._in_class, types.ModuleType: Reach._in_module,

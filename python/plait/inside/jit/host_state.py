@@ -4,12 +4,14 @@ snapshot. Changes are repeated when the record runs, and undone when the host co
 
 import collections
 import dataclasses
+import functools
 import types
 
 from plait import _core
 from plait.inside.jit.host_code import module_of
 from plait.inside.jit.host_constants import is_fixed
 from plait.inside.jit.host_reach import ABSENT, attributes_of
+from plait.inside.jit.jit_arguments import frozen
 from plait.inside.jit.settling import settled
 from plait.tree import flatten
 
@@ -34,12 +36,18 @@ def put(holder, key, value):
             holder[key] = value
     elif isinstance(holder, (list, collections.deque)):
         holder[key] = value
-    elif attributes_of(holder) is not None and not isinstance(holder, type):
+    elif attributes_of(holder) is not None and not isinstance(holder, type) and not _is_member(holder, key):
         put(attributes_of(holder), key, value)
     elif value is ABSENT:
         delattr(holder, key)
     else:
         setattr(holder, key, value)
+
+
+def _is_member(holder, key):
+    """True for __class__, for slots, and for attributes that a class written in C gives its objects."""
+    found = next((vars(cls)[key] for cls in type(holder).__mro__ if key in vars(cls)), None)
+    return isinstance(found, (types.MemberDescriptorType, types.GetSetDescriptorType))
 
 
 def contents_of(container):
@@ -79,6 +87,10 @@ def _value_of(container, key):
         return container[key]
     entries = container if isinstance(container, dict) else attributes_of(container) or {}
     return entries.get(key, ABSENT)
+
+
+def _may_change(leaf):
+    return hasattr(type(leaf), "__array_interface__") and hasattr(leaf, "flags") and leaf.flags.writeable and type(leaf.copy()) is type(leaf)
 
 
 def containers_below(value, names=(), seen=None):
@@ -186,6 +198,7 @@ class Snapshot:
             if not entered and value is not ABSENT:
                 self._add_tree(number, value)
         self._known = {id(each) for each in self._values} | {id(each[0]) for each in self._containers + self._tensors}
+        self._arrays = [(leaf, leaf.copy(), path) for path, found in reach.values.items() for leaf in flatten(found.value)[0] if _may_change(leaf)]
         self._keys = [(attributes, set(attributes)) for attributes in reach.attribute_dicts()]
         self._names_of_classes = [(cls, set(vars(cls))) for cls in reach.classes()]
 
@@ -203,12 +216,22 @@ class Snapshot:
             if value_at(place) is not before:
                 put(*place[:2], before)
         for attributes, before in self._keys:
-            for key in [key for key in attributes if key not in before]:
+            for key in [key for key in attributes if key not in before and not self._is_cached(attributes[key], key)]:
                 del attributes[key]
         for cls, name in self._new_of_classes():
             delattr(cls, name)
         for tensor, content, *_ in self._tensors:
             _core._exchange(tensor, content)
+        for array, before, _ in self._changed_arrays():
+            array[...] = before
+
+    def _is_cached(self, value, key):
+        """True for what a functools.cached_property has kept, which a record need not compute again."""
+        is_cached = any(isinstance(vars(base).get(key), functools.cached_property) for cls in self._reach.classes() for base in cls.__mro__)
+        return is_cached and next(tensors_below(value), None) is None
+
+    def _changed_arrays(self):
+        return [(array, before, path) for array, before, path in self._arrays if frozen(array) != frozen(before)]
 
     def _new_of_classes(self):
         """(class, name) of each attribute that a class has now, and had not."""
@@ -227,8 +250,11 @@ class Snapshot:
         for tensor, content, place, names in self._tensors:
             if not _core._is_same(tensor, content):
                 return ".".join(map(str, (paths.get(place, place), *names)))
+        for _, _, path in self._changed_arrays():
+            return path
         new = [f"{cls.__name__}.{name}" for cls, name in self._new_of_classes()]
-        return next((key for attributes, before in self._keys for key in attributes if key not in before), next(iter(new), None))
+        added = [key for attributes, before in self._keys for key in attributes if key not in before and not self._is_cached(attributes[key], key)]
+        return next(iter(added + new), None)
 
     def changes(self, lent):
         """The writes that repeat the changes, with the leaves that they store, or the reason why this is impossible.
@@ -242,8 +268,10 @@ class Snapshot:
             now = tensor._share()
             if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
                 found.add(now, place=place, names=names, is_content=True)
+        for _, _, path in self._changed_arrays():
+            found.refused = found.refused or f"the NumPy array {path} is changed in place"
         for attributes, before in self._keys:
-            found.of_attributes(attributes, before)
+            found.of_attributes(attributes, [*before, *(key for key in attributes if self._is_cached(attributes[key], key))])
         for cls, name in self._new_of_classes():
             found.refused = found.refused or f"{cls.__name__}.{name} is a new attribute"
             settled(vars(cls)[name])

@@ -16,6 +16,7 @@ class _Place(typing.NamedTuple):
     code: object = None
     line: int = None
     name: str = None
+    unless: object = None  # code that has computed the value anew if it ran
 
 
 class _Watch:
@@ -45,12 +46,13 @@ class Unseen:
     """Notes of state that is not compared, and of the code that has run."""
 
     def __init__(self):
-        self._noted = {}  # (origin, description) to its place
+        self._noted = {}  # (origin, description, reader) to its place
         self._lines, self._is_watched = {}, False  # that have run, by code
 
     def note(self, origin, what, value=None, **reader):
         """`origin`: the name by which host code leads there; `what`: a description."""
-        self._noted.setdefault((origin, what), _Place(value, **reader))
+        place = _Place(value, **reader)
+        self._noted[origin, what, place] = place
 
     @contextlib.contextmanager
     def watching(self, placed):
@@ -70,12 +72,15 @@ class Unseen:
     def read(self, functions):
         """(origin, description, file, line) of what was read, for host code that consists of these functions."""
         names = {name for code in self._lines for name in names_in(code).attributes} if self._noted else ()
-        return [(origin, what, *line_of(origin, functions)) for (origin, what), place in self._noted.items() if self._has_run(place, names)]
+        found = {(origin, what): None for (origin, what, _), place in self._noted.items() if self._has_run(place, names)}
+        return [(origin, what, *line_of(origin, functions)) for origin, what in found]
 
     def _has_run(self, place, names):
         """True if it has read the state, or if that is not known."""
         if not self._is_watched:
             return True
+        if place.unless in self._lines:
+            return False
         if place.line is not None:
             return place.line in self._lines.get(place.code, ())
         return place.code in self._lines if place.code is not None else place.name in names

@@ -142,4 +142,5 @@ def agree(arrays, others):
 def frozen(array):
     """Distinguishes NumPy arrays with different elements."""
     array = np.asarray(array)
-    return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
+    flags = array.flags.writeable, array.flags.c_contiguous, array.flags.f_contiguous
+    return flags, array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()

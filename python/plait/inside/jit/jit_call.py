@@ -314,4 +314,4 @@ class Call:
         shared = [i for pair in self.shared for i in pair]
         named = {name: sample(each) for name, each in sorted(self.named.items())}
         self.jitted._cache.remember(self.first, tuple(map(sample, self.given)), named,
-                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, agree, key, donated)
+                                    self.reach.replaceable(), self.reach.places, dicts, shared, self.arrays, agree, key, donated)

@@ -79,7 +79,11 @@ def _told(name, before, now):
     before, now = (before, now) if structures[0] == structures[1] else structures
     if not all(isinstance(each, _core.Structure) for each in (before, now)):
         return f"{name}: {_shown(before)} ≠ {_shown(now)}"
-    path, a, b = _first_difference(*(each.unflatten([_LEAF] * len(each)) for each in (before, now)), name)
+    try:
+        trees = [each.unflatten([_LEAF] * len(each)) for each in (before, now)]
+    except Exception:  # noqa: BLE001: a class that does not take this for its tensors
+        return f"{name}: {before} ≠ {now}"
+    path, a, b = _first_difference(*trees, name)
     return f"{path}: {_shown(a)} ≠ {_shown(b)}"
 
 

@@ -256,8 +256,9 @@ class Jitted:
         for origin, what, file, line in unseen if self._by_host is None else ():
             by_line.setdefault((file, line), []).append(what if what.startswith(f"{origin} ") else f"{origin}: {what}")
         for place, found in by_line.items():
-            if (place, "unseen") not in self._warned:
-                self._warned.add((place, "unseen"))
+            found = [each for each in found if (place, each) not in self._warned]
+            self._warned |= {(place, each) for each in found}
+            if found:
                 more = f", and {len(found) - _MOST_NAMED} more" * (len(found) > _MOST_NAMED)
                 self._warn(f"{self._name} has read state of installed code that is not compared at each call: what it was counts as constant: "
                            f"{', '.join(found[:_MOST_NAMED])}{more}\n  hint: pass what may change as an argument", *place)

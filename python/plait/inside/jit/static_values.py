@@ -6,7 +6,7 @@ import pathlib
 
 from plait import _core
 
-_BY_REPR = (decimal.Decimal, datetime.datetime, datetime.time, pathlib.PureWindowsPath)
+_BY_REPR = (decimal.Decimal, datetime.datetime, datetime.time, datetime.timezone, pathlib.PureWindowsPath)
 _SAME_WHERE_EQUAL = frozenset((str, bytes, type(None)))
 
 
