@@ -25,6 +25,7 @@ namespace plait {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Converts to the accumulation dtype, at least f32.
 Tensor wide_enough(const Tensor& x) {
@@ -171,7 +172,11 @@ Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
   const Dim size = rows.shape(-1);
   const Tensor last =
       skips_nan ? maximum(sum(~isnan(rows), -1, true), 1) - 1 : Operand(size - 1).as(DType::i64);
-  const Tensor place = flatten(shares) * last, below = floor(place);
+  // In a trace a bad fraction cannot be refused: its quantile is NaN.
+  const bool is_known = !shares.is_traced();
+  const Tensor fractions = flatten(shares), is_share = (fractions >= 0) & (fractions <= 1);
+  const Tensor place = (is_known ? fractions : where(is_share, fractions, 0)) * last;
+  const Tensor below = floor(place);
   Shape shape = rows.shape();
   shape.set(-1, shares.shape().element_count());
   const auto at = [&](const Tensor& places) {
@@ -180,7 +185,8 @@ Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
   const Tensor low = at(below), high = at(ceil(place));
   const Tensor weight = astype(place - below, rows.dtype());
   const Tensor between = where(low == high, low, low * (1 - weight) + high * weight);
-  Tensor result = moveaxis(skips_nan ? between : unless_nan(between, rows), -1, 0);
+  const Tensor known = is_known ? between : where(is_share, between, kNaN);
+  Tensor result = moveaxis(skips_nan ? known : unless_nan(known, rows), -1, 0);
   if (keepdims) result = with_kept_axis(result, x, axis, 1);
   return shares.rank() == 0 ? squeeze(result, 0) : result;
 }

@@ -1,5 +1,8 @@
 // From objects of Python to what the library takes, and back.
+#include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
@@ -212,14 +215,46 @@ Tensor PythonOperand::tensor() const {
   return operand.as(default_dtype(scalar_.kind()));
 }
 
+Tensor& tensor_in(nb::handle self) {
+  if (!nb::isinstance<Tensor>(self)) {
+    throw TypeError("a method of Tensor needs a tensor, not {}", class_name_of(self))
+        .at(Location::of_caller());
+  }
+  return *nb::inst_ptr<Tensor>(self);
+}
+
 Tensor tensor_from(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
   return PythonOperand(object).tensor();
 }
 
+bool is_foreign_array(nb::handle object) {
+  return !nb::isinstance<Tensor>(object) && nb::hasattr(object, "__array_interface__");
+}
+
+void move_arrays(std::span<Tensor> tensors, const std::vector<bool>& is_array) {
+  const auto is_placed = [&](size_t i) {
+    return !is_array[i] && tensors[i] && !tensors[i].is_traced() && !tensors[i].is_unplaced();
+  };
+  size_t first = 0;
+  while (first < tensors.size() && !is_placed(first)) ++first;
+  const Device device = first < tensors.size() ? tensors[first].device() : default_device();
+  if (device.is_cpu() || Trace::current() != nullptr) return;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (is_array[i]) tensors[i] = to_device(tensors[i], device);
+  }
+}
+
 std::vector<Tensor> tensors_from(nb::handle sequence) {
   std::vector<Tensor> tensors;
-  for (const nb::handle each : sequence) tensors.push_back(tensor_from(each));
+  std::vector<bool> is_array;
+  for (const nb::handle each : sequence) {
+    tensors.push_back(tensor_from(each));
+    is_array.push_back(is_foreign_array(each));
+  }
+  if (std::ranges::any_of(is_array, std::identity())) {
+    computed([&] { move_arrays(tensors, is_array); return 0; });
+  }
   return tensors;
 }
 

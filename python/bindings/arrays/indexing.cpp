@@ -105,6 +105,7 @@ bool is_temporary(nb::handle object) {
 // Writes in place if no one else holds the numbers: earlier views keep theirs. Python's lock is
 // held, since no other thread may see the object while its tensor is moved out.
 void set_item(nb::handle self, nb::handle given, nb::handle value) {
+  tensor_in(self);
   ArgumentCopies::expect_other(self);
   if (is_temporary(self)) {
     throw ValueError(
@@ -116,7 +117,7 @@ void set_item(nb::handle self, nb::handle given, nb::handle value) {
   }
   const Indices indices = indices_from(given);
   PythonOperand operand(value);
-  Tensor& x = *nb::inst_ptr<Tensor>(self);
+  Tensor& x = tensor_in(self);
   if (operand.is_array()) operand.move_to(x.device());
   x = IndexedTensor(std::move(x), indices).set(operand.get());
 }

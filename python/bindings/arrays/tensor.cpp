@@ -157,7 +157,7 @@ bool has_item(DType dtype) {
 }
 
 nb::object item_for_host(nb::handle self) {
-  const Tensor& x = *nb::inst_ptr<Tensor>(self);
+  const Tensor& x = tensor_in(self);
   const bool may_be_unknown = x.is_traced() && x.traced().actual && has_item(x.dtype());
   return may_be_unknown ? new_item(self) : item(x);
 }
@@ -314,7 +314,7 @@ void bind_tensor(nb::module_& module) {
       .def(
           "requires_grad_",
           [](nb::handle self) {
-            Tensor& x = *nb::inst_ptr<Tensor>(self);
+            Tensor& x = tensor_in(self);
             x = x.requires_grad();
             return nb::borrow(self);
           },

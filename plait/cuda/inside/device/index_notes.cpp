@@ -1,5 +1,6 @@
 #include "plait/cuda/inside/device/index_notes.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
@@ -11,12 +12,12 @@ namespace plait::cuda {
 
 const std::string_view kIndexNotesText = R"(
 struct Bad { u64 place, index, which; };
-struct Notes { u64 first; u32 count, unused; Bad bad[256]; };
+struct Notes { u64 first[256]; u32 count, unused; Bad bad[256]; };
 
-// Each place before those noted so far takes a line, the last ones in place of the first ones; the
-// least place of all is the last of them.
+// Each place before those noted so far of its operation takes a line, the last ones in place of the
+// first ones; the least place of an operation is the last of its places.
 __device__ __noinline__ void note_index(Notes* notes, u64 place, i64 index, int which) {
-  if (atomicMin(&notes->first, place) <= place) return;
+  if (atomicMin(&notes->first[(place >> 40) % 256], place) <= place) return;
   Bad* const line = &notes->bad[atomicAdd(&notes->count, 1u) % 256];
   atomicExch(&line->place, place);
   atomicExch(&line->index, (u64)index);
@@ -27,6 +28,7 @@ __device__ __noinline__ void note_index(Notes* notes, u64 place, i64 index, int 
 namespace {
 
 constexpr uint64_t kNothing = ~uint64_t{0};
+constexpr size_t kMostNamed = 3;
 constexpr int kPositionBits = 40;
 constexpr int64_t kMostNumbers = (int64_t{1} << 24) - 1;  // in what is left of a place
 // Operations are forgotten after a wait, except the last ones, which another thread may be about to
@@ -70,11 +72,11 @@ IndexNotes::IndexNotes(const CudaDevice& device) : device_(device) {
 }
 
 void IndexNotes::clear() {
-  notes_->count = 0;
   for (Bad& each : notes_->bad) each.place = kNothing;
-  notes_->first = kNothing;
+  for (uint64_t& each : notes_->first) each = kNothing;
+  notes_->count = 0;
 }
-bool IndexNotes::has_some() const { return read_now(notes_->first) != kNothing; }
+bool IndexNotes::has_some() const { return read_now(notes_->count) != 0; }
 
 int64_t IndexNotes::count() {
   const std::lock_guard lock(mutex_);
@@ -85,7 +87,7 @@ uint64_t IndexNotes::add(CheckedOperation operation) {
   const std::lock_guard lock(mutex_);
   if (end_ - begin_ == kMostNumbers) {
     device_.synchronize();
-    if (has_some()) refuse_first();
+    if (has_some()) refuse_all();
     begin_ = end_;
   }
   operations_.push_back(std::move(operation));
@@ -97,7 +99,7 @@ void IndexNotes::report(int64_t waited) {
   const std::lock_guard lock(mutex_);
   if (has_some()) {
     device_.synchronize();  // for kernels that another thread launched meanwhile
-    refuse_first();
+    refuse_all();
   }
   const int64_t later = end_ - waited;
   while (static_cast<int64_t>(operations_.size()) > later && operations_.size() > kLeastKept) {
@@ -105,38 +107,68 @@ void IndexNotes::report(int64_t waited) {
   }
 }
 
-void IndexNotes::refuse_first() {
-  const uint64_t first = notes_->first;
-  const int64_t back = end_ - begin_ - static_cast<int64_t>(first >> kPositionBits);
+const CheckedOperation* IndexNotes::operation_at(uint64_t place) const {
+  const int64_t back = end_ - begin_ - static_cast<int64_t>(place >> kPositionBits);
   const auto kept = static_cast<int64_t>(operations_.size());
-  CheckedOperation operation;
-  if (back > 0 && back <= kept) operation = operations_[static_cast<size_t>(kept - back)];
-  const Bad* bad = nullptr;
+  return back > 0 && back <= kept ? &operations_[static_cast<size_t>(kept - back)] : nullptr;
+}
+
+IndexNotes::Bad IndexNotes::noted_at(uint64_t place) const {
   for (const Bad& each : notes_->bad) {
-    if (each.place == first) bad = &each;
+    if (each.place == place) return each;
   }
-  const Bad found = bad != nullptr ? *bad : Bad{first, 0, -1};
+  return {place, 0, -1};
+}
+
+// A hint that names some of the operations at these places.
+std::string IndexNotes::text_of_others(std::span<const uint64_t> places) const {
+  if (places.empty()) return "";
+  std::string named;
+  for (const uint64_t place : places.first(std::min(places.size(), kMostNamed))) {
+    const CheckedOperation* const operation = operation_at(place);
+    if (operation == nullptr) continue;
+    named += fmt::format("{}{} at {}", named.empty() ? ": " : ", ", operation->function,
+                         operation->location.text());
+  }
+  return fmt::format("later operations had bad numbers, too ({}{}{}): their results have no meaning",
+                     places.size(), named, places.size() > kMostNamed ? ", …" : "");
+}
+
+void IndexNotes::refuse_all() {
+  std::vector<uint64_t> places;
+  for (const uint64_t place : notes_->first) {
+    if (place != kNothing) places.push_back(place);
+  }
+  std::ranges::sort(places);
+  const uint64_t first = places.empty() ? 0 : places.front();
+  const CheckedOperation* const known = operation_at(first);
+  const CheckedOperation operation = known != nullptr ? *known : CheckedOperation();
+  const Bad found = noted_at(first);
+  const std::string others =
+      text_of_others(std::span(places).subspan(std::min<size_t>(places.size(), 1)));
   clear();
   operations_.clear();
   begin_ = end_;
   const WithoutCall without;
   if (operation.function.empty()) {
-    throw IndexError("an index or parameter of an earlier operation is out of range");
+    throw IndexError("an index or parameter of an earlier operation is out of range").hint(others);
   }
   if (operation.refusal != nullptr) {
     const std::string text = operation.refusal(static_cast<int64_t>(found.which), found.index);
-    throw ValueError("{}: {}", operation.function, text).at(operation.location);
+    throw ValueError("{}: {}", operation.function, text).at(operation.location).hint(others);
   }
   if (operation.plane >= 0) {
     throw IndexError("{}: index {} is out of range for a plane of {} elements", operation.function,
                      found.index, operation.plane)
-        .at(operation.location);
+        .at(operation.location)
+        .hint(others);
   }
   const auto which = static_cast<size_t>(found.which);
   if (which >= operation.axes.size()) {
     throw IndexError("{}: an index is out of range for {}{}", operation.function,
                      name_of(operation.dtype), text_of_sizes(operation.sizes))
-        .at(operation.location);
+        .at(operation.location)
+        .hint(others);
   }
   const std::string index = operation.index_dtypes[which] == DType::u64
                                 ? fmt::format("{}", static_cast<uint64_t>(found.index))
@@ -145,7 +177,8 @@ void IndexNotes::refuse_first() {
   throw IndexError("{}: index {} is out of range for axis {} of {}{}, whose size is {}",
                    operation.function, index, axis, name_of(operation.dtype),
                    text_of_sizes(operation.sizes), operation.sizes[static_cast<size_t>(axis)])
-      .at(operation.location);
+      .at(operation.location)
+      .hint(others);
 }
 
 IndexNotes& index_notes(const CudaDevice& device) {

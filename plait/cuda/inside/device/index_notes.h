@@ -32,7 +32,7 @@ struct CheckedOperation {
 };
 
 // Notes, and note_index(notes, place, index, which). A place is that of the operation (add) plus
-// the position among its indices, so the least place is that of the first bad index.
+// the position among its indices, so the least place of an operation is that of its first bad index.
 extern const std::string_view kIndexNotesText;
 
 // The notes of one device. Called by several threads concurrently.
@@ -48,7 +48,7 @@ class IndexNotes {
   // The number of operations so far.
   int64_t count();
   // After a wait that began when there were `waited` operations: throws the error of the first bad
-  // number, if there is one, and forgets all.
+  // number, if there is one, which names the other operations that have some, and forgets all.
   void report(int64_t waited);
 
  private:
@@ -59,14 +59,17 @@ class IndexNotes {
     int64_t which;
   };
   struct Notes {
-    uint64_t first;  // the least place; all ones if there is none
+    uint64_t first[256];  // the least place of an operation, or of several; all ones if none
     uint32_t count, unused;
     Bad bad[256];
   };
 
   void clear();
   bool has_some() const;
-  [[noreturn]] void refuse_first();
+  const CheckedOperation* operation_at(uint64_t place) const;  // null if it is forgotten
+  Bad noted_at(uint64_t place) const;
+  std::string text_of_others(std::span<const uint64_t> places) const;
+  [[noreturn]] void refuse_all();
 
   const CudaDevice& device_;
   Notes* notes_ = nullptr;

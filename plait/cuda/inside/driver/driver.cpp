@@ -53,7 +53,7 @@ std::string emulator_path() {
 std::string unless_it_is_the_default() {
   const Device device = default_device();
   if (device.is_cpu()) return "";
-  return fmt::format(" (the default device is {}: PLAIT_DEFAULT_DEVICE, or a scope)",
+  return fmt::format(" ({} was chosen by device=, by a scope or by PLAIT_DEFAULT_DEVICE)",
                      text_of(device));
 }
 

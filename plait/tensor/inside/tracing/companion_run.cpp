@@ -167,6 +167,18 @@ void CompanionRun::compute_referenced(std::span<const Tensor> except) {
   compute(needed);
 }
 
+void CompanionRun::compute_what_does_not_fail() {
+  for (const ir::ValueId value : values_.missing()) {
+    if (values_.find_computed(value)) continue;
+    NeededInstructions needed = nothing_yet();
+    needed.add({value});
+    try {
+      compute(needed);
+    } catch (const std::exception&) {  // it stays without a value
+    }
+  }
+}
+
 void CompanionRun::compute_effects() {
   NeededInstructions needed = nothing_yet();
   needed.add_all_effects();

@@ -65,6 +65,8 @@ class CompanionRun {
 
   // On demand: computes everything that is still referenced, except for these tensors.
   void compute_referenced(std::span<const Tensor> except = {});
+  // The same after an error: all values that do not depend on what has failed.
+  void compute_what_does_not_fail();
   // On demand: lets the effects happen that have not.
   void compute_effects();
 

@@ -2,6 +2,7 @@
 
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/arrays/to_device.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
 #include "plait/ops/random/random.h"
@@ -47,10 +48,18 @@ Tensor of_all_samples(const BatchedValue& value, Dim samples) {
   return broadcast_to(value.tensor, with_first(samples, value.tensor.shape()));
 }
 
+Tensor beside(const Tensor& x, const Tensor& other) {
+  const auto is_known = [](const Tensor& each) {
+    return !each.is_traced() || each.traced().knows_device;
+  };
+  const bool moves = is_known(x) && is_known(other) && x.device() != other.device();
+  return moves ? to_device(x, other.device()) : x;
+}
+
 Tensor as_rows(const Tensor& truth, const Tensor& like) {
   Shape shape{truth.shape(0)};
   while (shape.rank() < like.rank()) shape.append(1);
-  return reshape(truth, shape);
+  return reshape(beside(truth, like), shape);
 }
 
 std::vector<BatchedValue> picked_for(std::span<const BatchedValue> values, const Tensor& who,
@@ -59,7 +68,7 @@ std::vector<BatchedValue> picked_for(std::span<const BatchedValue> values, const
   std::vector<BatchedValue> theirs;
   for (const BatchedValue& value : values) {
     const bool is_picked = value.is_batched && !is_everyone;
-    theirs.push_back({is_picked ? take(value.tensor, who, 0) : value.tensor, value.is_batched});
+    theirs.push_back({is_picked ? take(value.tensor, beside(who, value.tensor), 0) : value.tensor, value.is_batched});
   }
   return theirs;
 }
@@ -75,7 +84,7 @@ std::vector<BatchedValue> filled(std::span<const Tensor> tensors,
       values.push_back({x, false});
       continue;
     }
-    const Tensor taken = take(x, first, 0);
+    const Tensor taken = take(x, beside(first, x), 0);
     const Tensor copy = is_key(x.dtype()) ? taken : stop_gradient(taken);
     values.push_back({where(as_rows(there, x), x, expand_dims(copy, 0)), true});
   }

@@ -62,6 +62,13 @@ class PieceCompanion final : public Companion {
   Pieces& pieces_;
 };
 
+void compute_if_possible(Trace& trace) {
+  try {
+    trace.run().compute_pending();
+  } catch (const std::exception&) {  // values of an operation that fails, too
+  }
+}
+
 }  // namespace
 
 Pieces::Piece Pieces::make(const TracedPiece& piece, std::vector<Tensor> constants) const {
@@ -124,8 +131,15 @@ Outcome run_in_pieces(const InPieces& what, Pieces& pieces) {
   }
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
-  const std::vector<Tensor> results = what.host(arguments, result);
-  // Computes everything recorded so far, also values that host code stores elsewhere.
+  // Computes everything recorded so far, also values that host code stores elsewhere, even if the
+  // host code fails.
+  std::vector<Tensor> results;
+  try {
+    results = what.host(arguments, result);
+  } catch (...) {
+    compute_if_possible(trace);
+    throw;
+  }
   trace.run().compute_pending();
   Outcome outcome;
   for (const Tensor& each : results) {

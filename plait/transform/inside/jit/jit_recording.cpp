@@ -1,6 +1,8 @@
 #include "plait/transform/inside/jit/jit_recording.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "plait/core/error.h"
 #include "plait/core/inside/error_count.h"
@@ -70,6 +72,18 @@ std::vector<std::shared_ptr<Tensor>> expected_by(std::span<const Tensor> results
   return expected;
 }
 
+// Computes what tensors still refer to, and lets the effects happen; with `except` that of other
+// tensors. If an operation fails, what the host code has stored before it keeps its value.
+void compute(Trace& trace, std::optional<std::span<const Tensor>> except = std::nullopt) {
+  try {
+    if (!except) trace.run().compute_effects();
+    trace.run().compute_referenced(except.value_or(std::span<const Tensor>()));
+  } catch (...) {
+    trace.run().compute_what_does_not_fail();
+    throw;
+  }
+}
+
 }  // namespace
 
 Outcome Record::outcome_of(std::vector<Tensor> results) const {
@@ -100,8 +114,7 @@ Recording record(const ToRecord& what, EffectLog& log) {
   } catch (const Unwinding&) {
     throw;
   } catch (...) {  // tensors that it has stored elsewhere stay
-    trace.run().compute_effects();
-    trace.run().compute_referenced();
+    compute(trace);
     throw;
   }
   Recording recording{.has_failed = errors_shown() != errors};
@@ -112,11 +125,10 @@ Recording record(const ToRecord& what, EffectLog& log) {
   const bool has_record = !companion.has_read && !recording.has_failed;
   recording.is_to_run = has_record && what.runs_record(recording.captures_followed);
   if (recording.is_to_run) {
-    trace.run().compute_referenced(results);
+    compute(trace, results);
     recording.expected = expected_by(results);
   } else {
-    trace.run().compute_effects();
-    trace.run().compute_referenced();
+    compute(trace);
     for (const Tensor& each : results) {
       recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
     }

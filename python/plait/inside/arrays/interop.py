@@ -79,10 +79,23 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         if _is_list(obj) and copy is False:
             raise errors.ValueError("asarray: a list cannot become a tensor without a copy")
         made = _cast(obj if isinstance(obj, Tensor) else _core.stack([asarray(each, dtype) for each in obj]), dtype, copy)
-        made = made if device is None else placed(made, device)
+        there = made if device is None else placed(made, device)
     else:
-        made = placed(of_host(obj, dtype, copy), device)
+        made = of_host(obj, dtype, copy)
+        there = placed(made, device)
+    if copy is False and there.device != made.device:
+        raise errors.ValueError(f"asarray: what is on {made.device} cannot be on {there.device} without a copy")
+    made = there
     return own(made) if copy and made is obj else made
+
+
+def tensors_beside(leaves):
+    """As tensors; arrays go to the device of the first tensor that is placed."""
+    if all(type(leaf) is Tensor for leaf in leaves):
+        return leaves
+    placed_ones = (leaf for leaf in leaves if type(leaf) is Tensor and not leaf.is_traced and not _core._is_unplaced(leaf))
+    device = next((leaf.device for leaf in placed_ones), None)
+    return [leaf if type(leaf) is Tensor else asarray(leaf, device=device if hasattr(leaf, "__array_interface__") else None) for leaf in leaves]
 
 
 def of_host(obj, dtype=None, copy=None):

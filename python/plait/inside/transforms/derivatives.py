@@ -5,7 +5,7 @@ import functools
 import operator
 
 from plait import _core, errors
-from plait.inside.arrays.interop import asarray
+from plait.inside.arrays.interop import asarray, tensors_beside
 from plait.inside.arrays.items import Item
 from plait.inside.help.warning import warn
 from plait.inside.settings.scopes import Scope
@@ -23,7 +23,7 @@ def _tensors(tree):
     if isinstance(tree, (float, complex)):
         tree = asarray(tree)
     leaves, structure = flatten(tree)
-    return [leaf if type(leaf) is _core.Tensor else asarray(leaf) for leaf in leaves], structure
+    return tensors_beside(leaves), structure
 
 
 def _with_numbers(tree):

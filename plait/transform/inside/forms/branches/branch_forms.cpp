@@ -135,7 +135,7 @@ std::vector<Tensor> batch_now(const OnSamples& here) {
     std::vector<Tensor> rows;
     for (const auto& part : parts) rows.push_back(part[r]);
     const Tensor all = concat(rows, 0);
-    results.push_back(blank(all.shape(), all.dtype()).at(order).set(all));
+    results.push_back(blank(all.shape(), all.dtype()).at(beside(order, all)).set(all));
   }
   return results;
 }

@@ -179,8 +179,11 @@ class LoopPerSample {
     const std::vector<Tensor> next = run_.run_for(body_, theirs, count);
     for (size_t i = 0; i < next.size(); ++i) theirs[fixed_.size() + i].tensor = next[i];
     std::vector<Tensor> after;
-    for (size_t i = 0; i < next.size(); ++i) after.push_back(now[i].at(who).set(next[i]));
-    after.push_back(carries.back().at(who).set(run_.run_for(test_, theirs, count)[0]));
+    for (size_t i = 0; i < next.size(); ++i) {
+      after.push_back(beside(now[i], next[i]).at(beside(who, next[i])).set(next[i]));
+    }
+    const Tensor goes_on = run_.run_for(test_, theirs, count)[0];
+    after.push_back(carries.back().at(who).set(beside(goes_on, carries.back())));
     return after;
   }
 
@@ -196,9 +199,10 @@ class LoopPerSample {
     std::vector<Tensor> after;
     for (size_t i = 0; i < next.size(); ++i) {
       values[fixed_.size() + i].tensor = next[i];
-      after.push_back(where(as_rows(goes_on, next[i]), next[i], now[i]));
+      after.push_back(where(as_rows(goes_on, next[i]), next[i], beside(now[i], next[i])));
     }
-    after.push_back(logical_and(goes_on, run_.run_for(test_, values, samples_)[0]));
+    const Tensor still = run_.run_for(test_, values, samples_)[0];
+    after.push_back(logical_and(goes_on, beside(still, goes_on)));
     return after;
   }
 
