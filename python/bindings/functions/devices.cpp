@@ -44,7 +44,9 @@ void bind_host_calls(nb::module_& module) {
 }  // namespace
 
 void bind_devices(nb::module_& module) {
-  module.def("_device_name", [](nb::handle given) { return text_of(device_from(given)); });
+  module.def(
+      "_device_name", [](nb::handle given) { return text_of(device_from(given)); },
+      nb::arg().none());
   module.def("_device_of", [](const Tensor& x) { return text_of(x.device()); });
   module.def("_default_device", [] { return text_of(default_device()); });
   module.def("_device_scope", [] {

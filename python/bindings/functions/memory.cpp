@@ -34,7 +34,9 @@ void bind_memory_statistics(nb::module_& module) {
       "reset_peak_memory",
       [](nb::handle device) {
         if (device.is_none()) return reset_peak_memory();
-        reset_peak_memory(device_from(device));
+        const Device of = device_from(device);
+        if (!of.is_cpu()) (void)device_memory(of);  // DeviceError if the machine lacks it
+        reset_peak_memory(of);
       },
       nb::arg("device") = nb::none(),
       "Resets the peak to the live bytes, on all devices if none is given.");

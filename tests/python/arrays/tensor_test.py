@@ -371,5 +371,31 @@ class Threads(unittest.TestCase):
         self.assertTrue(all(seen))
 
 
+class Methods(unittest.TestCase):
+    def test_they_refuse_what_is_no_tensor(self):
+        """As `map(plait.Tensor.item, [x, 0.5])` asks."""
+        for name in dir(plait.Tensor):
+            method = getattr(plait.Tensor, name)
+            if name.startswith("__") or not callable(method):
+                continue
+            for other in (0.5, None, [1.0], "x", object()):
+                with self.subTest(name, other=other):
+                    try:
+                        method(other)
+                    except (TypeError, ValueError, AttributeError, plait.Error):
+                        pass
+
+    def test_traced_fractions_of_quantiles(self):
+        x = plait.tensor([1.0, 2.0, 3.0, 4.0])
+        for q, expected in ((-0.05, np.nan), (1.2, np.nan), (np.nan, np.nan), (0.5, 2.5)):
+            for of in (plait.quantile, plait.nanquantile):
+                with self.subTest(q=q, of=of.__name__):
+                    np.testing.assert_equal(plait.jit(of)(x, plait.tensor(q)).item(), expected)
+                    np.testing.assert_equal(plait.vmap(lambda q, of=of: of(x, q))(plait.tensor([q, 0.5])).tolist(), [expected, 2.5])
+                    if np.isnan(expected):
+                        with self.assertRaises(plait.ValueError):
+                            of(x, plait.tensor(q))
+
+
 if __name__ == "__main__":
     unittest.main()
