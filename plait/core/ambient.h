@@ -11,6 +11,7 @@ namespace plait {
 
 class AutocastScope;
 class CallInProgress;
+class CommunicatorScope;
 class EffectLog;
 class EndedTraces;
 class NamedAxisScope;
@@ -58,7 +59,8 @@ struct Ambient {
   // Where its result is, if it has no operands: DeviceScope; -1: as the setting says.
   int device = -1;
 
-  // How its kernel runs.
+  // How its kernel runs; the ranks along the axes of a program.
+  const CommunicatorScope* communicators = nullptr;
   EffectLog* effects = nullptr;
   bool recomputes = false;  // computed before: nothing is printed again
   RowRecorder* rows = nullptr;

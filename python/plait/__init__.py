@@ -66,6 +66,7 @@ from plait.inside.settings.autocast import autocast  # noqa: E402,F401
 from plait.inside.settings.denormals import flush_denormals  # noqa: E402,F401
 from plait.inside.settings.memory_tag import memory_by_tag, memory_tag  # noqa: E402,F401
 from plait.inside.transforms.batching import vmap  # noqa: E402,F401
+from plait.inside.transforms.meshes import Mesh, P, PartitionSpec, shard_map  # noqa: E402,F401
 from plait.inside.transforms.callbacks import callback  # noqa: E402,F401
 from plait.inside.transforms.control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)

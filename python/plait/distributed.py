@@ -11,7 +11,7 @@ from plait.inside.distributed.calls import (  # noqa: F401
 from plait.inside.distributed.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send  # noqa: F401
 from plait.inside.distributed.process_groups import (  # noqa: F401
     GroupMember, ProcessGroup, default_pg_timeout, destroy_process_group, get_backend, get_global_rank, get_group_rank, get_process_group_ranks,
-    get_rank, get_world_size, group, init_process_group, is_available, is_initialized, new_group, new_subgroups, new_subgroups_by_enumeration,
+    get_rank, get_world_size, group, init_process_group, is_available, is_initialized, mesh, new_group, new_subgroups, new_subgroups_by_enumeration,
     recent_calls, split_group)
 from plait.inside.distributed.objects import (  # noqa: F401
     all_gather_object, broadcast_object_list, gather_object, recv_object_list, scatter_object_list, send_object_list)

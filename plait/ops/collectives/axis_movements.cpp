@@ -1,4 +1,5 @@
 // Collectives that move values between the places of a named axis.
+#include <algorithm>
 #include <unordered_set>
 
 #include "plait/core/error.h"
@@ -203,10 +204,19 @@ Tensor permute_first(const AxisPermuteAttributes& attributes, const Tensor& all)
   return zeros_like(all).at(places_of(attributes.targets)).set(given);
 }
 
+// The value of one rank, which may be another one on each.
+Tensor received_from(Communicator& ranks, const Tensor& x, int64_t from) {
+  return take(ranks.all_gather(x), scalar_tensor(from, DType::i64), 0);
+}
+
 struct MovementTable {
   const ir::Primitive& gather = declare_along<AllGatherAttributes>(
       "all_gather", "The values of all samples along a named axis, along a new dimension.",
       "jax.lax.all_gather", kAllDTypes, infer_all_gather,
+      [](const ir::Attributes& attributes, const Tensor& x) {
+        const auto& a = attributes.as<AllGatherAttributes>();
+        return moveaxis(ranks_along(a.along).all_gather(x), 0, a.axis);
+      },
       {.transposes = {{{}, transpose_all_gather}},
        .batching = {[](const auto& a, auto x, const auto& batched) {
          return batch_along<AllGatherAttributes>(movements().gather, a, x, batched);
@@ -218,6 +228,10 @@ struct MovementTable {
       "reduce_scatter",
       "The sum along a named axis, of which each sample keeps its own part along a dimension.",
       "jax.lax.psum_scatter", kNumbers, infer_reduce_scatter,
+      [](const ir::Attributes& attributes, const Tensor& x) {
+        const auto& a = attributes.as<ReduceScatterAttributes>();
+        return ranks_along(a.along).reduce_scatter(moveaxis(x, a.axis, 0));
+      },
       {.transposes = {{{},
                        [](const RuleContext& c, const Tensor& cotangent, size_t) {
                          const auto& a = c.attributes.as<ReduceScatterAttributes>();
@@ -228,13 +242,17 @@ struct MovementTable {
          return batch_along<ReduceScatterAttributes>(movements().scatter, a, x, batched);
        }},
        .collective = {[](const auto& a, const Tensor& x, auto) {
-         return moveaxis(sum(x, 0), a.template as<ReduceScatterAttributes>().axis, 0);
+         return moveaxis(sum_of_places(x), a.template as<ReduceScatterAttributes>().axis, 0);
        }}});
   const ir::Primitive& exchange = declare_along<AllToAllAttributes>(
       "all_to_all",
       "Gives each sample along a named axis one part along a dimension; the parts that a sample "
       "receives are stacked along another.",
       "jax.lax.all_to_all", kAllDTypes, infer_all_to_all,
+      [](const ir::Attributes& attributes, const Tensor& x) {
+        const auto& a = attributes.as<AllToAllAttributes>();
+        return moveaxis(ranks_along(a.along).all_to_all(moveaxis(x, a.split, 0)), 0, a.concat);
+      },
       {.transposes = {{{},
                        [](const RuleContext& c, const Tensor& cotangent, size_t) {
                          const auto& a = c.attributes.as<AllToAllAttributes>();
@@ -251,6 +269,12 @@ struct MovementTable {
       "axis_shift",
       "The value of the sample that is a given number of positions before, cyclically.",
       "jax.lax.ppermute", kAllDTypes, infer_shift,
+      [](const ir::Attributes& attributes, const Tensor& x) {
+        const auto& a = attributes.as<AxisShiftAttributes>();
+        Communicator& ranks = ranks_along(a.along);
+        const int64_t from = ((ranks.place() - a.by) % ranks.size() + ranks.size()) % ranks.size();
+        return received_from(ranks, x, from);
+      },
       {.transposes = {{{},
                        [](const RuleContext& c, const Tensor& cotangent, size_t) {
                          const auto& a = c.attributes.as<AxisShiftAttributes>();
@@ -267,6 +291,17 @@ struct MovementTable {
       "The value of another sample, for pairs of samples along a named axis; zeros where no pair "
       "leads.",
       "jax.lax.ppermute", kAllButKeys, infer_permute,
+      [](const ir::Attributes& attributes, const Tensor& x) {
+        const auto& a = attributes.as<AxisPermuteAttributes>();
+        Communicator& ranks = ranks_along(a.along);
+        const auto pair = std::ranges::find_if(
+            a.targets, [&](Dim target) { return target.number() == ranks.place(); });
+        const bool receives = pair != a.targets.end();
+        const auto from = receives ? a.sources[static_cast<size_t>(pair - a.targets.begin())]
+                                   : Dim(0);
+        const Tensor received = received_from(ranks, x, from.number());
+        return receives ? received : zeros_like(x);
+      },
       {.transposes = {{{},
                        [](const RuleContext& c, const Tensor& cotangent, size_t) {
                          const auto& a = c.attributes.as<AxisPermuteAttributes>();
@@ -281,6 +316,10 @@ struct MovementTable {
   const ir::Primitive& broadcast = declare_along<AxisBroadcastAttributes>(
       "axis_broadcast", "The value of one sample along a named axis, for all.",
       "jax.lax.pbroadcast", kAllDTypes, infer_broadcast,
+      [](const ir::Attributes& attributes, const Tensor& x) {
+        const auto& a = attributes.as<AxisBroadcastAttributes>();
+        return ranks_along(a.along).broadcast(x, a.source);
+      },
       {.transposes = {{{}, transpose_broadcast}},
        .batching = {[](const auto& a, auto x, const auto&) {
          return apply_all(movements().broadcast, x, a);

@@ -50,10 +50,20 @@ Tensor reduce_first(const ir::Primitive& primitive, const ir::Attributes& attrib
   return others.empty() ? along_first : reduced(primitive, along_first, others);
 }
 
+template <Communicator::Reduction how>
+Tensor reduced_on_ranks(const ir::Attributes& attributes, const Tensor& x) {
+  Tensor result = x;
+  for (Communicator* ranks : ranks_along(axes_in(attributes))) {
+    result = ranks->all_reduce(result, how);
+  }
+  return result;
+}
+
+template <Communicator::Reduction how>
 const ir::Primitive& all_reduction(const char* name, const char* summary, const char* oracle,
                                    DTypeSet takes, const Rules& rules) {
   return declare_collective<AllReduceAttributes>(name, summary, oracle, takes, axes_in,
-                                                 infer_all_reduce, rules);
+                                                 infer_all_reduce, reduced_on_ranks<how>, rules);
 }
 
 struct CollectiveTable;
@@ -85,7 +95,7 @@ std::vector<Tensor> tangent_along_axis(const RuleContext& c, std::span<const Ten
 
 struct CollectiveTable {
   const ir::Primitive& sum =
-      all_reduction("all_reduce_sum", "The sum along named axes.", "jax.lax.psum", kNumbers,
+      all_reduction<Communicator::Reduction::sum>("all_reduce_sum", "The sum along named axes.", "jax.lax.psum", kNumbers,
                     {.transposes = {{{},
                                      [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                        return vary_along(cotangent, axes_in(c.attributes));
@@ -94,10 +104,10 @@ struct CollectiveTable {
                        return apply_all(collective_ops().sum, x, a);
                      }},
                      .collective = {[](const auto& a, const Tensor& x, auto axis) {
-                       return reduce_first(collective_ops().sum, a, axis, plait::sum(x, 0));
+                       return reduce_first(collective_ops().sum, a, axis, sum_of_places(x));
                      }}});
   const ir::Primitive& maximum =
-      all_reduction("all_reduce_maximum", "The maximum along named axes; NaN if any is NaN.",
+      all_reduction<Communicator::Reduction::maximum>("all_reduce_maximum", "The maximum along named axes; NaN if any is NaN.",
                     "jax.lax.pmax", kOrdered,
                     {.tangents = {kFirst | kResult, tangent_of_greatest},
                      .batching = {[](const auto& a, auto x, const auto&) {
@@ -107,7 +117,7 @@ struct CollectiveTable {
                        return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
                      }}});
   const ir::Primitive& minimum =
-      all_reduction("all_reduce_minimum", "The minimum along named axes; NaN if any is NaN.",
+      all_reduction<Communicator::Reduction::minimum>("all_reduce_minimum", "The minimum along named axes; NaN if any is NaN.",
                     "jax.lax.pmin", kOrdered,
                     {.tangents = {kFirst | kResult, tangent_of_greatest},
                      .batching = {[](const auto& a, auto x, const auto&) {
@@ -119,11 +129,15 @@ struct CollectiveTable {
   const ir::Primitive& product = declare_along<AllReduceProductAttributes>(
       "all_reduce_product", "The product along a named axis.", "numpy.prod", kNumbers,
       infer_product,
+      [](const ir::Attributes& a, const Tensor& x) {
+        return ranks_along(a.as<AllReduceProductAttributes>().along)
+            .all_reduce(x, Communicator::Reduction::product);
+      },
       {.tangents = {kFirst, tangent_along_axis},
        .batching = {[](const auto& a, auto x, const auto&) {
          return apply_all(collective_ops().product, x, a);
        }},
-       .collective = {[](const auto&, const Tensor& x, auto) { return prod(x, 0); }}});
+       .collective = {[](const auto&, const Tensor& x, auto) { return product_of_places(x); }}});
 };
 const CollectiveTable& collective_ops() {
   static const CollectiveTable table;

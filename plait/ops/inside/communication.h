@@ -7,6 +7,8 @@
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/declare.h"
+#include "plait/tensor/communicator.h"
+#include "plait/tensor/kernels.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {
@@ -22,12 +24,18 @@ ir::AxisSet axis_in(const ir::Attributes& attributes) {
   return {std::string_view(attributes.as<Attributes>().along)};
 }
 
+// The value of this rank along an axis.
+using OnRanks = Tensor (*)(const ir::Attributes& attributes, const Tensor& x);
+// A kernel of primitives that communicate: `data` is the OnRanks.
+void run_on_ranks(KernelCall& call, const void* data);
+
 // Declares a primitive of one operand that communicates along the axes that its attributes name.
 template <class Attributes>
 const ir::Primitive& declare_collective(const char* name, const char* summary, const char* oracle,
                                         DTypeSet takes, ir::AxisSet (*axes)(const ir::Attributes&),
-                                        void (*infer)(ir::Inference&), const Rules& rules) {
-  return declare({.primitive = {.name = name,
+                                        void (*infer)(ir::Inference&), OnRanks on_ranks,
+                                        const Rules& rules) {
+  const ir::Primitive& declared = declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .oracle = oracle,
                                 .attributes = &ir::schema_of<Attributes>(),
@@ -43,15 +51,22 @@ const ir::Primitive& declare_collective(const char* name, const char* summary, c
                                                                  instruction.attributes())};
                                     }},
                   .rules = rules});
+  register_kernel(declared, {.run = run_on_ranks, .data = reinterpret_cast<const void*>(on_ranks)});
+  return declared;
 }
 // The same along one axis.
 template <class Attributes>
 const ir::Primitive& declare_along(const char* name, const char* summary, const char* oracle,
-                                   DTypeSet takes, void (*infer)(ir::Inference&),
+                                   DTypeSet takes, void (*infer)(ir::Inference&), OnRanks on_ranks,
                                    const Rules& rules) {
   return declare_collective<Attributes>(name, summary, oracle, takes, axis_in<Attributes>, infer,
-                                        rules);
+                                        on_ranks, rules);
 }
+
+// The sum or the product of rows, one for each place. Of few places in their order, in which ranks
+// are reduced, so that lanes give the same bits.
+Tensor sum_of_places(const Tensor& rows);
+Tensor product_of_places(const Tensor& rows);
 
 // The values of all places, stacked along a new dimension.
 Tensor gather_along(const Tensor& x, const std::string& axis, int64_t dimension);

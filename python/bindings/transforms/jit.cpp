@@ -288,6 +288,7 @@ class KnownCall {
       return {nb::borrow(reinterpret_cast<PyTypeObject*>(f)->tp_mro),
               nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(f)))};
     }
+    if (!PyFunction_Check(f)) return {nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(f)))};
     return {nb::borrow(PyFunction_GET_CODE(f)), nb::borrow(PyFunction_GET_DEFAULTS(f)),
             nb::borrow(PyFunction_GET_KW_DEFAULTS(f))};
   }

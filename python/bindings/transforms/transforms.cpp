@@ -2,6 +2,8 @@
 // arguments and results; here they are lists of tensors.
 #include <memory>
 
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -17,6 +19,7 @@
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/derivatives/tape.h"
+#include "plait/transform/shard_map.h"
 #include "plait/transform/vmap.h"
 
 #include "python/bindings/bindings.h"
@@ -242,6 +245,34 @@ void bind_vmap(nb::module_& module) {
       nb::arg("size").none(), nb::arg("axis_name").none());
 }
 
+using Specs = std::vector<PartitionSpec>;
+using GivenAxis = std::tuple<std::string, int64_t, std::shared_ptr<Communicator>>;
+
+void bind_shard_map(nb::module_& module) {
+  nb::class_<Communicator>(module, "_Communicator");
+  module.def(
+      "_shard_map",
+      [](nb::handle function, nb::handle arguments, const std::vector<GivenAxis>& axes,
+         const Specs& in, nb::handle out, bool check) {
+        Mesh mesh;
+        for (const auto& [name, size, ranks] : axes) mesh.axes.push_back({name, size, ranks});
+        const auto specs = [&](size_t) {
+          const LockedPython locked;
+          return nb::cast<Specs>(out());
+        };
+        const std::vector<Tensor> given = tensors_from(arguments);
+        const TensorFunction host = in_place_of(function, "a function under shard_map");
+        const TensorFunction called = [&](std::span<const Tensor> parts) {
+          const LockedPython locked;
+          return host(parts);
+        };
+        return to_python(
+            computed([&] { return shard_maps::run(called, given, mesh, in, specs, check); }));
+      },
+      nb::arg("function"), nb::arg("arguments"), nb::arg("axes"), nb::arg("in_specs"),
+      nb::arg("out_specs"), nb::arg("check"));
+}
+
 std::optional<Checkpoints> checkpoints_from(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Checkpoints>(object)) return nb::cast<Checkpoints>(object);
@@ -403,6 +434,7 @@ void bind_transforms(nb::module_& module) {
   bind_customs(module);
   bind_remat(module);
   bind_vmap(module);
+  bind_shard_map(module);
   bind_control(module);
   bind_recursion(module);
   bind_autocast(module);

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -178,6 +179,8 @@ WRITES = {
     "the class of an object": ("class A: pass\nclass B: pass\na = A()\ndef hit(): a.__class__ = B if type(a) is A else A", "hit()", "type(a).__name__"),
     "an attribute of an exception": ("error = OSError(1, 'x')\ndef hit(): error.errno += 1", "hit()", "error.errno"),
     "the name of a function": ("def inner(): pass\ndef hit(): inner.__name__ += 'r'", "hit()", "inner.__name__"),
+    "the defaults of a function": ("def inner(n=0): return n\ndef hit(): inner.__defaults__ = inner() + 1,", "hit()", "inner()"),
+    "the shape of an array": ("import numpy as np\na = np.ones(4)\ndef hit(): a.shape = (2, 2) if a.ndim == 1 else (4,)", "hit()", "a.shape"),
     "a method that the json module calls": ("import json\nn = [0]\nclass E(json.JSONEncoder):\n  def default(self, value):\n    n[0] += 1\n    return 1",
                                             "json.dumps(object(), cls=E)", "n[0]"),
 }
@@ -318,14 +321,32 @@ class OfTheUser(unittest.TestCase):
             self.assertEqual(f(module.C(pl.ones(1), k)).item(), k)
         self.assertIn("2 recorded", str(pl.stats(f)))
 
-    def test_a_cached_property_is_computed_once(self):
-        module = own("import functools\nclass A:\n  n = 0\n  @functools.cached_property\n  def rate(self): return 3.0\na = A()\n"
-                     "def f(x): return x * a.rate\n")
+    def test_what_a_cached_property_keeps_may_change(self):
+        module = own("import functools\nclass A:\n  @functools.cached_property\n  def kept(self): return []\na = A()\n"
+                     "def f(x):\n  a.kept.append(1)\n  return x * len(a.kept)\n")
         f = pl.jit(module.f)
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pl.HostStateWarning)
-            self.assertEqual([f(pl.ones(1)).item() for _ in range(3)], [3, 3, 3])
-        self.assertEqual(vars(module.a), {"rate": 3.0})
+            warnings.simplefilter("ignore", pl.HostStateWarning)
+            self.assertEqual([f(pl.ones(1)).item() for _ in range(4)], [1, 2, 3, 4])
+
+    def test_an_array_that_is_only_read_may_lie_in_any_order(self):
+        for name, array in {"transposed": np.arange(9.0).reshape(3, 3).T, "columns": np.arange(9.0).reshape(3, 3)[:, ::2],
+                            "reversed": np.arange(3.0)[::-1]}.items():
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("error", pl.HostStateWarning)
+                f = pl.jit(lambda x, array=array: x * float(array.ravel()[0]))
+                f(pl.ones(1)), f(pl.ones(1))
+                self.assertEqual((pl.stats(f).traces, pl.stats(f).hits), (1, 1))
+
+    def test_an_object_may_say_that_it_is_a_function(self):
+        def helper():
+            return 1.0
+
+        mocked = unittest.mock.create_autospec(helper, return_value=9.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pl.HostStateWarning)
+            f = pl.jit(lambda x: x * mocked())
+            self.assertEqual([f(pl.ones(1)).item() for _ in range(3)], [9, 9, 9])
 
 
 if __name__ == "__main__":

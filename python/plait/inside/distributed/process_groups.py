@@ -14,6 +14,7 @@ from plait.inside.distributed.stores import PrefixStore, Store
 from plait.inside.distributed.works import Pending
 from plait.inside.help.names import in_words
 from plait.inside.help.warning import warn
+from plait.inside.transforms.meshes import Mesh
 
 _comm = _core._comm
 
@@ -206,6 +207,13 @@ def the_group(function, group):
     if group._inner is None:
         raise errors.ValueError(f"{function}: the group was destroyed")
     return group
+
+
+def mesh(axes, group=None):
+    """The mesh of the ranks of a group, by default all, for plait.shard_map: a dict of sizes by name, whose product is the number of ranks. Ranks
+    that differ along the last axis alone are neighbours. A call of all ranks of the group."""
+    lanes = Mesh(axes)  # checked
+    return Mesh._of_ranks(_comm.mesh_of(the_group("mesh", group)._inner, [(name, size) for name, size, _ in lanes._axes]))
 
 
 _warned = set()

@@ -263,7 +263,7 @@ class Reach:
         takes_all = is_read_by_library(cls)
         for owner in cls.__mro__:
             if vars(owner).get("_is_protocol"):
-                self._names |= dict.fromkeys(vars(owner))
+                self._names |= dict.fromkeys(name for name in vars(owner) if not name.startswith("_"))
             if "__subclasses__" in self._names or "__subclasses__" in self._installed.names:
                 for each in type.__subclasses__(owner) if owner is not object else ():
                     self._enter(each, each.__name__)
@@ -574,18 +574,19 @@ def _enter_of(value):
     """How it is entered; None for trees."""
     if type(value) in PLAIN or isinstance(value, _core.Tensor):
         return None
-    if isinstance(value, types.FunctionType):
+    cls = type(value)  # an object may say that it is of another class
+    if cls is types.FunctionType:
         return Reach._enter_function
-    if isinstance(value, types.MethodType):
+    if cls is types.MethodType:
         return Reach._enter_method
-    if isinstance(value, functools.partial):
+    if issubclass(cls, functools.partial):
         return Reach._enter_partial
-    if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+    if cls in (types.BuiltinMethodType, types.MethodWrapperType):
         owner = value.__self__
         return None if owner is None or isinstance(owner, (types.ModuleType, type)) else Reach._enter_builtin_method
-    if isinstance(value, type):
+    if issubclass(cls, type):
         return None if is_library_class(value) and not is_installed_class(value) else Reach._enter_class
-    if isinstance(value, types.ModuleType):
+    if issubclass(cls, types.ModuleType):
         return None if is_library(value.__name__) and not is_installed(value.__name__) else Reach._enter_module
     if isinstance(value, functools._lru_cache_wrapper):
         return Reach._enter_memoised

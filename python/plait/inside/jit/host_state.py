@@ -4,7 +4,6 @@ snapshot. Changes are repeated when the record runs, and undone when the host co
 
 import collections
 import dataclasses
-import functools
 import types
 
 from plait import _core
@@ -39,7 +38,8 @@ def put(holder, key, value):
     elif attributes_of(holder) is not None and not isinstance(holder, type) and not _is_member(holder, key):
         put(attributes_of(holder), key, value)
     elif value is ABSENT:
-        delattr(holder, key)
+        if value_at((holder, key)) is not ABSENT:
+            delattr(holder, key)
     else:
         setattr(holder, key, value)
 
@@ -91,6 +91,22 @@ def _value_of(container, key):
 
 def _may_change(leaf):
     return hasattr(type(leaf), "__array_interface__") and hasattr(leaf, "flags") and leaf.flags.writeable and type(leaf.copy()) is type(leaf)
+
+
+def _put_back(array, before):
+    """Whatever was changed of an array: its shape, whether it may be written, its elements."""
+    was_locked = not array.flags.writeable
+    if was_locked:
+        array.flags.writeable = True
+    if array.shape != before.shape or array.dtype != before.dtype:
+        array.dtype, array.shape = before.dtype, before.shape
+    array[...] = before
+
+
+def _made_of(each):
+    """What may be assigned of a function or a class, beside its attributes."""
+    names = ("__bases__",) if isinstance(each, type) else ("__code__", "__defaults__", "__kwdefaults__")
+    return {name: getattr(each, name) for name in names}
 
 
 def containers_below(value, names=(), seen=None):
@@ -199,6 +215,7 @@ class Snapshot:
                 self._add_tree(number, value)
         self._known = {id(each) for each in self._values} | {id(each[0]) for each in self._containers + self._tensors}
         self._arrays = [(leaf, leaf.copy(), path) for path, found in reach.values.items() for leaf in flatten(found.value)[0] if _may_change(leaf)]
+        self._functions = [(each, _made_of(each)) for each in reach.replaceable()]
         self._keys = [(attributes, set(attributes)) for attributes in reach.attribute_dicts()]
         self._names_of_classes = [(cls, set(vars(cls))) for cls in reach.classes()]
 
@@ -216,22 +233,22 @@ class Snapshot:
             if value_at(place) is not before:
                 put(*place[:2], before)
         for attributes, before in self._keys:
-            for key in [key for key in attributes if key not in before and not self._is_cached(attributes[key], key)]:
+            for key in [key for key in attributes if key not in before]:
                 del attributes[key]
         for cls, name in self._new_of_classes():
             delattr(cls, name)
         for tensor, content, *_ in self._tensors:
             _core._exchange(tensor, content)
         for array, before, _ in self._changed_arrays():
-            array[...] = before
-
-    def _is_cached(self, value, key):
-        """True for what a functools.cached_property has kept, which a record need not compute again."""
-        is_cached = any(isinstance(vars(base).get(key), functools.cached_property) for cls in self._reach.classes() for base in cls.__mro__)
-        return is_cached and next(tensors_below(value), None) is None
+            _put_back(array, before)
+        for function, before in self._functions:
+            for name, value in before.items():
+                if getattr(function, name) is not value:
+                    setattr(function, name, value)
 
     def _changed_arrays(self):
-        return [(array, before, path) for array, before, path in self._arrays if frozen(array) != frozen(before)]
+        return [(array, before, path) for array, before, path in self._arrays
+                if frozen(array)[1:] != frozen(before)[1:]]  # but for the flags, of which a copy may have others
 
     def _new_of_classes(self):
         """(class, name) of each attribute that a class has now, and had not."""
@@ -250,11 +267,13 @@ class Snapshot:
         for tensor, content, place, names in self._tensors:
             if not _core._is_same(tensor, content):
                 return ".".join(map(str, (paths.get(place, place), *names)))
+        for function, before in self._functions:
+            if any(getattr(function, name) is not value for name, value in before.items()):
+                return function.__name__
         for _, _, path in self._changed_arrays():
             return path
         new = [f"{cls.__name__}.{name}" for cls, name in self._new_of_classes()]
-        added = [key for attributes, before in self._keys for key in attributes if key not in before and not self._is_cached(attributes[key], key)]
-        return next(iter(added + new), None)
+        return next((key for attributes, before in self._keys for key in attributes if key not in before), next(iter(new), None))
 
     def changes(self, lent):
         """The writes that repeat the changes, with the leaves that they store, or the reason why this is impossible.
@@ -268,10 +287,13 @@ class Snapshot:
             now = tensor._share()
             if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
                 found.add(now, place=place, names=names, is_content=True)
+        for function, before in self._functions:
+            if any(getattr(function, name) is not value for name, value in before.items()):
+                found.refused = found.refused or f"{function.__name__} is changed"
         for _, _, path in self._changed_arrays():
             found.refused = found.refused or f"the NumPy array {path} is changed in place"
         for attributes, before in self._keys:
-            found.of_attributes(attributes, [*before, *(key for key in attributes if self._is_cached(attributes[key], key))])
+            found.of_attributes(attributes, before)
         for cls, name in self._new_of_classes():
             found.refused = found.refused or f"{cls.__name__}.{name} is a new attribute"
             settled(vars(cls)[name])
