@@ -15,8 +15,8 @@ namespace plait::dist {
 std::shared_ptr<Communicator> communicator_of(std::shared_ptr<Group> group);
 
 // Rank r of the group is at the place r of the mesh, of which the last axis counts first. A call of
-// all ranks: they make a group for each axis, if there are several. The product of the sizes is that
-// of the group.
+// all ranks: they make a group for each axis, if there are several. The product of the sizes is
+// that of the group.
 Mesh mesh_of(std::shared_ptr<Group> group,
              const std::vector<std::pair<std::string, int64_t>>& axes);
 

@@ -1,5 +1,6 @@
-// The ranks along a named axis, through which collectives of programs (ops/collectives/collective.h)
-// exchange values. Implemented by `comm`, for groups of processes or threads.
+// The ranks along a named axis, through which collectives of programs
+// (ops/collectives/collective.h) exchange values. Implemented by `comm`, for groups of processes or
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class Communicator {
 
   virtual ~Communicator() = default;
   virtual int64_t size() const = 0;
-  virtual int64_t place() const = 0;  // of this rank along the axis
+  virtual int64_t place() const = 0;  // that of this rank along the axis
 
   virtual Tensor all_reduce(const Tensor& x, Reduction how) = 0;
   // The values of all ranks, along a new first dimension.

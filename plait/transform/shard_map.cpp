@@ -129,9 +129,8 @@ Tensor divided(size_t number, const Tensor& x, const PlaceOfAxis& place, const M
                                        : std::string(", the sizes of its axes"))
         .at(Location::of_caller());
   }
-  const Tensor split =
-      reshape(x, with_dims(x.shape(), place.dimension, 1,
-                           {place.before, axis.size, floor_div(whole, parts)}));
+  const Tensor split = reshape(x, with_dims(x.shape(), place.dimension, 1,
+                                            {place.before, axis.size, floor_div(whole, parts)}));
   const Tensor first = moveaxis(split, place.dimension + 1, 0);
   return reshape(first, with_dims(first.shape(), place.dimension + 1, 2,
                                   {place.before * floor_div(whole, parts)}));
@@ -143,8 +142,8 @@ Tensor joined(const Tensor& x, const PlaceOfAxis& place, const MeshAxis& axis) {
   const Tensor split =
       reshape(x, with_dims(x.shape(), place.dimension + 1, 1, {place.before, rest}));
   const Tensor back = moveaxis(split, 0, place.dimension + 1);
-  return reshape(back, with_dims(back.shape(), place.dimension, 3,
-                                 {place.before * axis.size * rest}));
+  return reshape(back,
+                 with_dims(back.shape(), place.dimension, 3, {place.before * axis.size * rest}));
 }
 
 std::vector<Tensor> run_lanes(const TensorFunction& function, std::span<const Tensor> arguments,
@@ -174,7 +173,8 @@ std::vector<Tensor> run_lanes(const TensorFunction& function, std::span<const Te
     }
     return result;
   };
-  std::vector<Tensor> results = vmaps::run(within, given, batched, out_axes, Dim(axis.size), axis.name);
+  std::vector<Tensor> results =
+      vmaps::run(within, given, batched, out_axes, Dim(axis.size), axis.name);
   for (size_t i = 0; i < results.size(); ++i) {
     const PlaceOfAxis place = place_of(specs[i], axis.name, others);
     if (place.dimension >= 0) {
@@ -236,51 +236,59 @@ RegionPtr record(std::span<const MeshAxis> axes, std::span<const ir::Type> types
 
 std::vector<Tensor> call(const RegionPtr& region, std::span<const Tensor> operands);
 
-bool has_cotangent(const ir::Type& type) { return is_inexact(type.dtype()); }
+// A region with the cotangents of some of its results.
+struct BackwardRegion {
+  RegionPtr region;
+  size_t operands;             // how many the region has, with the places along its axes
+  std::vector<bool> is_given;  // which results have a cotangent
+  std::vector<size_t> wanted;  // operands that have one
 
-// The cotangents of the operands, empty for those without.
-std::vector<Tensor> call_backward(const RegionPtr& region, std::span<const Tensor> operands,
-                                  std::span<const Tensor> cotangents) {
-  const ir::Function& function = *region->staged.function;
-  std::vector<Tensor> given(operands.begin(), operands.end());
-  std::vector<ir::Type> types;
-  for (size_t i = 0; i < given.size(); ++i) types.push_back(function.type_of(i));
-  std::vector<bool> is_given;
-  for (size_t i = 0; i < cotangents.size(); ++i) {
-    is_given.push_back(static_cast<bool>(cotangents[i]));
-    if (!cotangents[i]) continue;
-    given.push_back(cotangents[i]);
-    types.push_back(function.type_of(function.results()[i]));
-  }
-  const size_t places = region->axes.size(), count = operands.size();
-  std::vector<size_t> wanted;
-  for (size_t i = places; i < count; ++i) {
-    if (has_cotangent(types[i])) wanted.push_back(i);
-  }
-  if (wanted.empty()) return std::vector<Tensor>(count);
-  const auto backward = [&](std::span<const Tensor> rest) {
+  // `given`: the operands but for the places, then the cotangents.
+  std::vector<Tensor> operator()(std::span<const Tensor> given) const {
     std::vector<Tensor> at;
-    for (size_t i = 0; i < places; ++i) at.push_back(axis_labelled(region->axes[i].name).index);
-    at.insert(at.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(count - places));
+    for (const MeshAxis& axis : region->axes) at.push_back(axis_labelled(axis.name).index);
+    const size_t others = operands - at.size();
+    at.insert(at.end(), given.begin(), given.begin() + static_cast<std::ptrdiff_t>(others));
     Pullback pullback;
     for (Tensor& each : at) each = pullback.begin(each);
     std::vector<Tensor> results = region->staged(at);
     for (Tensor& each : results) each = pullback.finish(each);
     pullback.close();
-    std::vector<Tensor> all(results.size());
-    size_t next = count - places;
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (is_given[i]) all[i] = rest[next++];
+    std::vector<Tensor> cotangents(results.size());
+    size_t next = others;
+    for (size_t i = 0; i < cotangents.size(); ++i) {
+      if (is_given[i]) cotangents[i] = given[next++];
     }
-    const std::vector<Tensor> found = pullback(all);
+    const std::vector<Tensor> found = pullback(cotangents);
     std::vector<Tensor> kept;
     for (const size_t i : wanted) kept.push_back(found[i]);
     return kept;
-  };
+  }
+};
+
+// The cotangents of the operands, empty for those without.
+std::vector<Tensor> call_backward(const RegionPtr& region, std::span<const Tensor> operands,
+                                  std::span<const Tensor> cotangents) {
+  const ir::Function& function = *region->staged.function;
+  BackwardRegion backward{
+      .region = region, .operands = operands.size(), .is_given = {}, .wanted = {}};
+  std::vector<Tensor> given(operands.begin(), operands.end());
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    types.push_back(function.type_of(i));
+    if (i >= region->axes.size() && is_inexact(types[i].dtype())) backward.wanted.push_back(i);
+  }
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    backward.is_given.push_back(static_cast<bool>(cotangents[i]));
+    if (!cotangents[i]) continue;
+    given.push_back(cotangents[i]);
+    types.push_back(function.type_of(function.results()[i]));
+  }
+  std::vector<Tensor> all(operands.size());
+  if (backward.wanted.empty()) return all;
   const RegionPtr of_cotangents = record(region->axes, types, given, backward);
   const std::vector<Tensor> found = call(of_cotangents, given);
-  std::vector<Tensor> all(count);
-  for (size_t i = 0; i < wanted.size(); ++i) all[wanted[i]] = found[i];
+  for (size_t i = 0; i < found.size(); ++i) all[backward.wanted[i]] = found[i];
   return all;
 }
 
@@ -320,15 +328,39 @@ void check_results(const Region& region, std::span<const PartitionSpec> specs) {
     const ir::Type& type = function.type_of(function.results()[i]);
     for (const MeshAxis& axis : region.axes) {
       if (!type.varying().contains(axis.name) || names_axis(specs[i], axis.name)) continue;
-      throw ValueError("shard_map: result {}, {}, differs along `{}`, but its spec {} says that it "
-                       "is the same",
-                       i, type.text(), axis.name, text_of(specs[i]))
+      throw ValueError(
+          "shard_map: result {}, {}, differs along `{}`, but its spec {} says that it "
+          "is the same",
+          i, type.text(), axis.name, text_of(specs[i]))
           .at(Location::of_caller())
           .hint(fmt::format("name `{}` in its spec, or combine the values: all_reduce_sum(x, "
                             "\"{}\")",
                             axis.name, axis.name));
     }
   }
+}
+
+std::vector<Tensor> run_ranks(const TensorFunction& function, std::span<const Tensor> arguments,
+                              std::span<const MeshAxis> axes, std::span<const PartitionSpec> in,
+                              const OutSpecs& out, bool check) {
+  expect_outermost();
+  std::vector<Tensor> operands;
+  std::vector<ir::Type> types;
+  for (const MeshAxis& axis : axes) {
+    operands.push_back(scalar_tensor(axis.ranks->place(), DType::i64));
+    types.push_back(ir::Type::scalar(DType::i64).with_varying({axis.name}));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    ir::AxisSet varying;
+    for (const MeshAxis& axis : axes) {
+      if (names_axis(in[i], axis.name)) varying.insert(axis.name);
+    }
+    operands.push_back(arguments[i]);
+    types.push_back(arguments[i].type().with_varying(varying));
+  }
+  const RegionPtr region = record(axes, types, operands, function);
+  if (check) check_results(*region, out(region->staged.function->results().size()));
+  return call(region, operands);
 }
 
 }  // namespace
@@ -374,26 +406,8 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
     };
     return run_lanes(inner, given, lanes, in, checked_out, check);
   };
-  if (ranks.empty()) return within(arguments);
-  expect_outermost();
-  std::vector<Tensor> operands;
-  std::vector<ir::Type> types;
-  ir::AxisSet all;
-  for (const MeshAxis& axis : ranks) {
-    operands.push_back(scalar_tensor(axis.ranks->place(), DType::i64));
-    types.push_back(ir::Type::scalar(DType::i64).with_varying({axis.name}));
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    ir::AxisSet varying;
-    for (const MeshAxis& axis : ranks) {
-      if (names_axis(in[i], axis.name)) varying.insert(axis.name);
-    }
-    operands.push_back(arguments[i]);
-    types.push_back(arguments[i].type().with_varying(varying));
-  }
-  const RegionPtr region = record(ranks, types, operands, within);
-  if (check) check_results(*region, checked_out(region->staged.function->results().size()));
-  return call(region, operands);
+  return ranks.empty() ? within(arguments)
+                       : run_ranks(within, arguments, ranks, in, checked_out, check);
 }
 
 }  // namespace shard_maps

@@ -86,10 +86,10 @@ auto shard_map(F f, ShardMapOptions options) {
     const auto out = [&](size_t count) {
       return shard_maps::specs_of_leaves("out", options.out, std::vector<size_t>(count, 1));
     };
-    const std::vector<Tensor> results = shard_maps::run(
-        on_leaves, tensors_of(all), options.mesh,
-        shard_maps::specs_of_leaves("in", options.in, {leaf_count(arguments)...}), out,
-        options.check);
+    const std::vector<Tensor> results =
+        shard_maps::run(on_leaves, tensors_of(all), options.mesh,
+                        shard_maps::specs_of_leaves("in", options.in, {leaf_count(arguments)...}),
+                        out, options.check);
     return with_tensors(std::move(*structure), results);
   });
 }

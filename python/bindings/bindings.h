@@ -133,7 +133,8 @@ nb::object number_of_item(nb::handle item);
 
 // A Python object that C++ owns, and may release without Python's lock.
 std::shared_ptr<PyObject> held(nb::object object);
-// For methods that take any object, as `Tensor.item(0.5)` passes one: a TypeError unless it is a tensor.
+// For methods that take any object, as `Tensor.item(0.5)` passes one: a TypeError unless it is a
+// tensor.
 Tensor& tensor_in(nb::handle self);
 Tensor tensor_from(nb::handle object);
 // Arrays of NumPy go to the device of the first tensor that is placed.

@@ -297,8 +297,8 @@ struct MovementTable {
         const auto pair = std::ranges::find_if(
             a.targets, [&](Dim target) { return target.number() == ranks.place(); });
         const bool receives = pair != a.targets.end();
-        const auto from = receives ? a.sources[static_cast<size_t>(pair - a.targets.begin())]
-                                   : Dim(0);
+        const auto from =
+            receives ? a.sources[static_cast<size_t>(pair - a.targets.begin())] : Dim(0);
         const Tensor received = received_from(ranks, x, from.number());
         return receives ? received : zeros_like(x);
       },

@@ -94,38 +94,38 @@ std::vector<Tensor> tangent_along_axis(const RuleContext& c, std::span<const Ten
 }
 
 struct CollectiveTable {
-  const ir::Primitive& sum =
-      all_reduction<Communicator::Reduction::sum>("all_reduce_sum", "The sum along named axes.", "jax.lax.psum", kNumbers,
-                    {.transposes = {{{},
-                                     [](const RuleContext& c, const Tensor& cotangent, size_t) {
-                                       return vary_along(cotangent, axes_in(c.attributes));
-                                     }}},
-                     .batching = {[](const auto& a, auto x, const auto&) {
-                       return apply_all(collective_ops().sum, x, a);
-                     }},
-                     .collective = {[](const auto& a, const Tensor& x, auto axis) {
-                       return reduce_first(collective_ops().sum, a, axis, sum_of_places(x));
-                     }}});
-  const ir::Primitive& maximum =
-      all_reduction<Communicator::Reduction::maximum>("all_reduce_maximum", "The maximum along named axes; NaN if any is NaN.",
-                    "jax.lax.pmax", kOrdered,
-                    {.tangents = {kFirst | kResult, tangent_of_greatest},
-                     .batching = {[](const auto& a, auto x, const auto&) {
-                       return apply_all(collective_ops().maximum, x, a);
-                     }},
-                     .collective = {[](const auto& a, const Tensor& x, auto axis) {
-                       return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
-                     }}});
-  const ir::Primitive& minimum =
-      all_reduction<Communicator::Reduction::minimum>("all_reduce_minimum", "The minimum along named axes; NaN if any is NaN.",
-                    "jax.lax.pmin", kOrdered,
-                    {.tangents = {kFirst | kResult, tangent_of_greatest},
-                     .batching = {[](const auto& a, auto x, const auto&) {
-                       return apply_all(collective_ops().minimum, x, a);
-                     }},
-                     .collective = {[](const auto& a, const Tensor& x, auto axis) {
-                       return reduce_first(collective_ops().minimum, a, axis, plait::min(x, 0));
-                     }}});
+  const ir::Primitive& sum = all_reduction<Communicator::Reduction::sum>(
+      "all_reduce_sum", "The sum along named axes.", "jax.lax.psum", kNumbers,
+      {.transposes = {{{},
+                       [](const RuleContext& c, const Tensor& cotangent, size_t) {
+                         return vary_along(cotangent, axes_in(c.attributes));
+                       }}},
+       .batching = {[](const auto& a, auto x, const auto&) {
+         return apply_all(collective_ops().sum, x, a);
+       }},
+       .collective = {[](const auto& a, const Tensor& x, auto axis) {
+         return reduce_first(collective_ops().sum, a, axis, sum_of_places(x));
+       }}});
+  const ir::Primitive& maximum = all_reduction<Communicator::Reduction::maximum>(
+      "all_reduce_maximum", "The maximum along named axes; NaN if any is NaN.", "jax.lax.pmax",
+      kOrdered,
+      {.tangents = {kFirst | kResult, tangent_of_greatest},
+       .batching = {[](const auto& a, auto x, const auto&) {
+         return apply_all(collective_ops().maximum, x, a);
+       }},
+       .collective = {[](const auto& a, const Tensor& x, auto axis) {
+         return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
+       }}});
+  const ir::Primitive& minimum = all_reduction<Communicator::Reduction::minimum>(
+      "all_reduce_minimum", "The minimum along named axes; NaN if any is NaN.", "jax.lax.pmin",
+      kOrdered,
+      {.tangents = {kFirst | kResult, tangent_of_greatest},
+       .batching = {[](const auto& a, auto x, const auto&) {
+         return apply_all(collective_ops().minimum, x, a);
+       }},
+       .collective = {[](const auto& a, const Tensor& x, auto axis) {
+         return reduce_first(collective_ops().minimum, a, axis, plait::min(x, 0));
+       }}});
   const ir::Primitive& product = declare_along<AllReduceProductAttributes>(
       "all_reduce_product", "The product along a named axis.", "numpy.prod", kNumbers,
       infer_product,

@@ -35,22 +35,22 @@ const ir::Primitive& declare_collective(const char* name, const char* summary, c
                                         DTypeSet takes, ir::AxisSet (*axes)(const ir::Attributes&),
                                         void (*infer)(ir::Inference&), OnRanks on_ranks,
                                         const Rules& rules) {
-  const ir::Primitive& declared = declare({.primitive = {.name = name,
-                                .summary = summary,
-                                .oracle = oracle,
-                                .attributes = &ir::schema_of<Attributes>(),
-                                .operands = ir::exactly(1),
-                                .takes = takes,
-                                .infer = infer,
-                                .infers_axes = true,
-                                .communicates = axes,
-                                .effects =
-                                    [](const ir::Instruction& instruction) {
-                                      return ir::Effects{.collective =
-                                                             instruction.primitive().communicates(
-                                                                 instruction.attributes())};
-                                    }},
-                  .rules = rules});
+  const ir::Primitive& declared = declare(
+      {.primitive = {.name = name,
+                     .summary = summary,
+                     .oracle = oracle,
+                     .attributes = &ir::schema_of<Attributes>(),
+                     .operands = ir::exactly(1),
+                     .takes = takes,
+                     .infer = infer,
+                     .infers_axes = true,
+                     .communicates = axes,
+                     .effects =
+                         [](const ir::Instruction& instruction) {
+                           return ir::Effects{.collective = instruction.primitive().communicates(
+                                                  instruction.attributes())};
+                         }},
+       .rules = rules});
   register_kernel(declared, {.run = run_on_ranks, .data = reinterpret_cast<const void*>(on_ranks)});
   return declared;
 }

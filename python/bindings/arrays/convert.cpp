@@ -253,7 +253,10 @@ std::vector<Tensor> tensors_from(nb::handle sequence) {
     is_array.push_back(is_foreign_array(each));
   }
   if (std::ranges::any_of(is_array, std::identity())) {
-    computed([&] { move_arrays(tensors, is_array); return 0; });
+    computed([&] {
+      move_arrays(tensors, is_array);
+      return 0;
+    });
   }
   return tensors;
 }

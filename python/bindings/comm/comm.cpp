@@ -67,15 +67,15 @@ void bind_groups(nb::module_& m) {
       });
   m.def("join", join);
   // (name, size, communicator) of each axis.
-  m.def("mesh_of", [](std::shared_ptr<Group> group,
-                      const std::vector<std::pair<std::string, int64_t>>& axes) {
-    const Mesh mesh = computed([&] { return mesh_of(std::move(group), axes); });
-    nb::list made;
-    for (const MeshAxis& axis : mesh.axes) {
-      made.append(nb::make_tuple(axis.name, axis.size, nb::cast(axis.ranks)));
-    }
-    return made;
-  });
+  m.def("mesh_of",
+        [](std::shared_ptr<Group> group, const std::vector<std::pair<std::string, int64_t>>& axes) {
+          const Mesh mesh = computed([&] { return mesh_of(std::move(group), axes); });
+          nb::list made;
+          for (const MeshAxis& axis : mesh.axes) {
+            made.append(nb::make_tuple(axis.name, axis.size, nb::cast(axis.ranks)));
+          }
+          return made;
+        });
   m.def("launch_variable", [](const std::string& name) { return launch_variable(name); });
   m.def("place_of_job", [] {
     const std::optional<Place> place = place_of_job();

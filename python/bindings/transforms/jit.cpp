@@ -185,6 +185,7 @@ class KnownCall {
     }
     for (const nb::handle each : dicts) dicts_.emplace_back(nb::borrow(each), nb::len(each));
     for (const nb::handle each : places) {
+      if (each[2].is_none()) continue;  // the code that was recorded does not read it
       Found& found = places_.emplace_back(Found{.place = {each[0], each[1]}});
       const nb::object value = found.place.value();
       if (!value.is_valid()) continue;
@@ -365,7 +366,10 @@ class Jit {
       is_array.push_back(is_foreign_array(leaf));
     }
     if (std::ranges::any_of(is_array, std::identity())) {
-      computed([&] { move_arrays(given, is_array); return 0; });
+      computed([&] {
+        move_arrays(given, is_array);
+        return 0;
+      });
     }
     // Differentiated tensors are not donated, since derivatives need them.
     static const std::vector<size_t> none;

@@ -2,10 +2,10 @@
 // arguments and results; here they are lists of tensors.
 #include <memory>
 
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 

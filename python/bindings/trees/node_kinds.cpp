@@ -92,8 +92,7 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
       has_in_class(value, of_arrays)) {
     return Kind::leaf;
   }
-  return has_in_class(value, of_dataclasses) ? Kind::dataclass
-                                                                    : Kind::constant;
+  return has_in_class(value, of_dataclasses) ? Kind::dataclass : Kind::constant;
 }
 
 void declare_in_trees(std::string_view what, nb::handle cls) {

@@ -372,7 +372,7 @@ class Threads(unittest.TestCase):
 
 
 class Methods(unittest.TestCase):
-    def test_they_refuse_what_is_no_tensor(self):
+    def test_they_refuse_other_objects(self):
         """As `map(plait.Tensor.item, [x, 0.5])` asks."""
         for name in dir(plait.Tensor):
             method = getattr(plait.Tensor, name)

@@ -97,7 +97,7 @@ class LateErrors(unittest.TestCase):
 
 class FailedCalls(unittest.TestCase):
     def test_values_of_before_stay(self):
-        """Of a jitted function whose host code changes a list, on each device."""
+        """A jitted function whose host code changes a list fails, on each device."""
         def step(kept, history, matrix):
             kept[0] = kept[0] * 2
             history.append(kept[0] + 1)

@@ -38,6 +38,7 @@ READS = {
     "a builtin that is hidden": ("", "float(len('x'))", "len = lambda text: 2.0"),
     "an attribute that is not there": ("class A: pass\na = A()\ndef get():\n  try: return a.rate\n  except AttributeError: return 1.0", "get()", "a.rate = 2.0"),
     "hasattr": ("class A: pass\na = A()", "1.0 + hasattr(a, 'rate')", "a.rate = 2.0"),
+    "another dict of attributes": ("class A: pass\na = A(); a.rate = 1.0", "a.rate", "a.__dict__ = {'rate': 2.0}"),
     "hasattr of a class": ("class A: pass\na = A()", "1.0 + hasattr(a, 'rate')", "A.rate = 2.0"),
     "a patched function": ("def inner(): return 1.0", "inner()", "inner = lambda: 2.0"),
     "other code": ("def inner(): return 1.0\ndef other(): return 2.0", "inner()", "inner.__code__ = other.__code__"),
@@ -103,8 +104,6 @@ READS = {
                         "np.set_printoptions(precision=6)"),
     "a formatter of arrays": ("import numpy as np\nrate = 1.0\nones = np.ones(1)\nnp.set_printoptions(formatter={'float_kind': lambda value: str(rate)})",
                               "float(str(ones)[1:-1])", "rate = 2.0"),
-    "what NumPy does about division by zero": ("import numpy as np\nones = np.ones(1)\nnp.seterr(all='ignore')\ndef get():\n  try: ones / 0; return 1.0\n"
-                                               "  except FloatingPointError: return 2.0", "get()", "np.seterr(all='raise')"),
 }
 # Methods that Python calls for an operation on an object of class V.
 OPERATIONS = {
@@ -179,6 +178,9 @@ WRITES = {
     "the class of an object": ("class A: pass\nclass B: pass\na = A()\ndef hit(): a.__class__ = B if type(a) is A else A", "hit()", "type(a).__name__"),
     "an attribute of an exception": ("error = OSError(1, 'x')\ndef hit(): error.errno += 1", "hit()", "error.errno"),
     "the name of a function": ("def inner(): pass\ndef hit(): inner.__name__ += 'r'", "hit()", "inner.__name__"),
+    "a dataclass with slots": ("import dataclasses\n@dataclasses.dataclass(slots=True)\nclass A: n: int = 0\na = A()\ndef hit(): a.n += 1", "hit()", "a.n"),
+    "the dict of an object": ("class A: n = 0\na = A()\ndef hit(): a.__dict__ = {'n': a.n + 1}", "hit()", "a.n"),
+    "notes of an exception": ("error = ValueError()\nerror.add_note('0')\ndef hit(): error.add_note('1')", "hit()", "len(error.__notes__)"),
     "the defaults of a function": ("def inner(n=0): return n\ndef hit(): inner.__defaults__ = inner() + 1,", "hit()", "inner()"),
     "the shape of an array": ("import numpy as np\na = np.ones(4)\ndef hit(): a.shape = (2, 2) if a.ndim == 1 else (4,)", "hit()", "a.shape"),
     "a method that the json module calls": ("import json\nn = [0]\nclass E(json.JSONEncoder):\n  def default(self, value):\n    n[0] += 1\n    return 1",
@@ -245,7 +247,7 @@ def in_own(definitions, statement):
 
 class InstalledState(unittest.TestCase):
     def outcomes(self, place, case, jitted, show=None):
-        """What calls return before and after the change, or what they have changed, in a module of its own."""
+        """Results of calls before and after the change, or what they have changed, in a module of its own."""
         definitions, statement, change = case
         f, names = place(definitions, f"return {statement}" if show is None else statement)
         f = pl.jit(f) if jitted else f

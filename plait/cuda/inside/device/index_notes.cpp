@@ -58,6 +58,40 @@ class WithoutCall {
   const CallInProgress* call_;
 };
 
+// Throws the error of an operation whose number `index`, of the indices `which`, is bad.
+[[noreturn]] void refuse(const CheckedOperation& operation, int64_t index, int64_t which,
+                         const std::string& others) {
+  if (operation.function.empty()) {
+    throw IndexError("an index or parameter of an earlier operation is out of range").hint(others);
+  }
+  if (operation.refusal != nullptr) {
+    const std::string text = operation.refusal(which, index);
+    throw ValueError("{}: {}", operation.function, text).at(operation.location).hint(others);
+  }
+  if (operation.plane >= 0) {
+    throw IndexError("{}: index {} is out of range for a plane of {} elements", operation.function,
+                     index, operation.plane)
+        .at(operation.location)
+        .hint(others);
+  }
+  const auto place = static_cast<size_t>(which);
+  if (place >= operation.axes.size()) {
+    throw IndexError("{}: an index is out of range for {}{}", operation.function,
+                     name_of(operation.dtype), text_of_sizes(operation.sizes))
+        .at(operation.location)
+        .hint(others);
+  }
+  const std::string text = operation.index_dtypes[place] == DType::u64
+                               ? fmt::format("{}", static_cast<uint64_t>(index))
+                               : fmt::format("{}", index);
+  const int64_t axis = operation.axes[place];
+  throw IndexError("{}: index {} is out of range for axis {} of {}{}, whose size is {}",
+                   operation.function, text, axis, name_of(operation.dtype),
+                   text_of_sizes(operation.sizes), operation.sizes[static_cast<size_t>(axis)])
+      .at(operation.location)
+      .hint(others);
+}
+
 }  // namespace
 
 IndexNotes::IndexNotes(const CudaDevice& device) : device_(device) {
@@ -130,8 +164,9 @@ std::string IndexNotes::text_of_others(std::span<const uint64_t> places) const {
     named += fmt::format("{}{} at {}", named.empty() ? ": " : ", ", operation->function,
                          operation->location.text());
   }
-  return fmt::format("later operations had bad numbers, too ({}{}{}): their results have no meaning",
-                     places.size(), named, places.size() > kMostNamed ? ", …" : "");
+  return fmt::format(
+      "later operations had bad numbers, too ({}{}{}): their results have no meaning",
+      places.size(), named, places.size() > kMostNamed ? ", …" : "");
 }
 
 void IndexNotes::refuse_all() {
@@ -150,35 +185,7 @@ void IndexNotes::refuse_all() {
   operations_.clear();
   begin_ = end_;
   const WithoutCall without;
-  if (operation.function.empty()) {
-    throw IndexError("an index or parameter of an earlier operation is out of range").hint(others);
-  }
-  if (operation.refusal != nullptr) {
-    const std::string text = operation.refusal(static_cast<int64_t>(found.which), found.index);
-    throw ValueError("{}: {}", operation.function, text).at(operation.location).hint(others);
-  }
-  if (operation.plane >= 0) {
-    throw IndexError("{}: index {} is out of range for a plane of {} elements", operation.function,
-                     found.index, operation.plane)
-        .at(operation.location)
-        .hint(others);
-  }
-  const auto which = static_cast<size_t>(found.which);
-  if (which >= operation.axes.size()) {
-    throw IndexError("{}: an index is out of range for {}{}", operation.function,
-                     name_of(operation.dtype), text_of_sizes(operation.sizes))
-        .at(operation.location)
-        .hint(others);
-  }
-  const std::string index = operation.index_dtypes[which] == DType::u64
-                                ? fmt::format("{}", static_cast<uint64_t>(found.index))
-                                : fmt::format("{}", found.index);
-  const int64_t axis = operation.axes[which];
-  throw IndexError("{}: index {} is out of range for axis {} of {}{}, whose size is {}",
-                   operation.function, index, axis, name_of(operation.dtype),
-                   text_of_sizes(operation.sizes), operation.sizes[static_cast<size_t>(axis)])
-      .at(operation.location)
-      .hint(others);
+  refuse(operation, found.index, found.which, others);
 }
 
 IndexNotes& index_notes(const CudaDevice& device) {

@@ -32,7 +32,8 @@ struct CheckedOperation {
 };
 
 // Notes, and note_index(notes, place, index, which). A place is that of the operation (add) plus
-// the position among its indices, so the least place of an operation is that of its first bad index.
+// the position among its indices, so the least place of an operation is that of its first bad
+// index.
 extern const std::string_view kIndexNotesText;
 
 // The notes of one device. Called by several threads concurrently.

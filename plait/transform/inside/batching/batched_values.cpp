@@ -68,7 +68,8 @@ std::vector<BatchedValue> picked_for(std::span<const BatchedValue> values, const
   std::vector<BatchedValue> theirs;
   for (const BatchedValue& value : values) {
     const bool is_picked = value.is_batched && !is_everyone;
-    theirs.push_back({is_picked ? take(value.tensor, beside(who, value.tensor), 0) : value.tensor, value.is_batched});
+    theirs.push_back({is_picked ? take(value.tensor, beside(who, value.tensor), 0) : value.tensor,
+                      value.is_batched});
   }
   return theirs;
 }

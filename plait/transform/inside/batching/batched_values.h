@@ -48,8 +48,8 @@ std::vector<bool> flags_of(std::span<const BatchedValue> values);
 Tensor of_all_samples(const BatchedValue& value, Dim samples);
 // Reshapes one truth value a sample so that it broadcasts against a batched tensor.
 Tensor as_rows(const Tensor& truth, const Tensor& like);
-// x on the device of the other tensor, if both are known: samples may be divided by a condition that
-// is computed elsewhere.
+// x on the device of the other tensor, if both are known: samples may be divided by a condition
+// that is computed elsewhere.
 Tensor beside(const Tensor& x, const Tensor& other);
 // The values of the samples with the indices `who`.
 std::vector<BatchedValue> picked_for(std::span<const BatchedValue> values, const Tensor& who,

@@ -14,7 +14,7 @@ from plait.inside.distributed.stores import PrefixStore, Store
 from plait.inside.distributed.works import Pending
 from plait.inside.help.names import in_words
 from plait.inside.help.warning import warn
-from plait.inside.transforms.meshes import Mesh
+from plait.inside.transforms.meshes import Mesh, sizes_of
 
 _comm = _core._comm
 
@@ -212,8 +212,8 @@ def the_group(function, group):
 def mesh(axes, group=None):
     """The mesh of the ranks of a group, by default all, for plait.shard_map: a dict of sizes by name, whose product is the number of ranks. Ranks
     that differ along the last axis alone are neighbours. A call of all ranks of the group."""
-    lanes = Mesh(axes)  # checked
-    return Mesh._of_ranks(_comm.mesh_of(the_group("mesh", group)._inner, [(name, size) for name, size, _ in lanes._axes]))
+    sizes = sizes_of("mesh", axes)
+    return Mesh._of_ranks(_comm.mesh_of(the_group("mesh", group)._inner, sizes))
 
 
 _warned = set()

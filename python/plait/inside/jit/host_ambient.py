@@ -1,4 +1,4 @@
-"""State that code reads although it is no value of a name: settings of libraries that work on numbers and texts, which classes are registered
+"""State that code reads without a name for it: settings of libraries that work on numbers and texts, which classes are registered
 with abstract ones, names and bases of functions and classes. As attributes that can be compared."""
 
 import abc
@@ -22,13 +22,18 @@ def _of_decimals(decimal):
 
 
 def _of_torch(torch):
-    return (torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_device(),
-            torch._tensor_str.PRINT_OPTS)
+    options, devices = torch._tensor_str.PRINT_OPTS, sys.modules.get("torch.utils._device")
+    return (torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), getattr(devices, "CURRENT_DEVICE", None),
+            options.precision, options.threshold, options.edgeitems, options.linewidth, options.sci_mode)
+
+
+def _of_jax(jax):
+    return jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision, jax.config.jax_numpy_dtype_promotion
 
 
 # Settings on which the results of these modules depend, if code reaches something of them.
-_SETTINGS = {"decimal": _of_decimals, "torch": _of_torch, "jax": lambda jax: jax.config.values, "sklearn": lambda sklearn: sklearn.get_config(),
-             "numpy": lambda numpy: numpy.geterr(), "scipy.special": lambda special: special.geterr(),
+_SETTINGS = {"decimal": _of_decimals, "torch": _of_torch, "jax": _of_jax, "sklearn": lambda sklearn: sklearn.get_config(),
+             "scipy.special": lambda special: special.geterr(),
              "scipy.fft": lambda fft: fft.get_workers()}
 _TEXTS = "the text of NumPy's arrays"
 _CLASSES = "registrations with abstract classes"
@@ -48,12 +53,18 @@ class Ambient:
         if name not in _SETTINGS:
             raise AttributeError(name)
         module = sys.modules.get(name)
-        return sys.intern(repr(module and _SETTINGS[name](module)))
+        now = module and _SETTINGS[name](module)
+        last, text = _LAST.get(name, (None, ""))
+        if now != last or not text:
+            text = sys.intern(repr(now))
+            _LAST[name] = now, text
+        return text
 
     def __setattr__(self, name, value):
         """Only code of the module can have changed it."""
 
 
+_LAST = {}  # by module: its settings and their text
 AMBIENT = Ambient()
 
 
@@ -87,8 +98,8 @@ _CALLED = ("of mro", "of __subclasses__")
 
 
 class Facts:
-    """Names, bases and the like of a function or a class, by the name of the attribute after a prefix: those of a class are no attributes
-    for ValuePlace."""
+    """Names, bases and the like of a function or a class, by the name of the attribute after a prefix: those of a class are
+    found by no lookup in its dict."""
 
     __slots__ = ("_of", "_last")
 

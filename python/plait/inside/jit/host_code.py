@@ -25,7 +25,7 @@ _TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec
 _TAKING_ANY_AS_ATTRIBUTES = {"getattr", "setattr", "vars", "attrgetter", "methodcaller", "deepcopy", "format", "format_map"} | _INSPECTING
 _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 
-# What makes a text of any object.
+# Functions and methods that make a text of any object.
 _FORMING_TEXT = {"str", "repr", "ascii", "format", "format_map", "print", "pprint", "pformat", "substitute", "safe_substitute", "vformat",
                  "__str__", "__repr__", "__format__", "__mod__", "mod", "urlencode", "writerow", "writerows", "getMessage",
                  "format_exception", "format_exception_only"}

@@ -171,4 +171,6 @@ def all_of_module(module):
 
 def _top(module, among):
     """True if it is one of these modules, or within one."""
-    return module in among or any(module.startswith(each + ".") for each in among)
+    while module and module not in among:
+        module = module.rpartition(".")[0]
+    return bool(module)

@@ -19,6 +19,8 @@ from plait.inside.jit.static_values import told_apart
 # Functions that host code names, and those that they call, are read; state beyond these limits is reported.
 _MOST_CALLS, _MOST_FUNCTIONS, _MOST_PARTS = 8, 300, 256
 _FAR = _MOST_CALLS + 1
+# Names of what runs code in other threads, where it is not seen.
+_IN_THREADS = {"submit", "Thread", "ThreadPoolExecutor", "ThreadPool", "apply_async", "map_async", "run_in_executor", "to_thread"}
 _DESCRIPTORS = {staticmethod: ("__func__",), classmethod: ("__func__",), property: ("fget", "fset"), functools.cached_property: ("func",),
                 functools._lru_cache_wrapper: ("__wrapped__",), types.MethodType: ("__func__",)}
 # Parts of containers that are compared by their identities.
@@ -37,7 +39,11 @@ class Installed:
         self.functions = []  # their code and defaults may be replaced
         self.places = set()  # numbers of the places of its values
         self._looked_up, self._takes_any = {}, False
-        self._unread, self.objects = [], []
+        self._unread, self.objects, self._known = [], [], set()  # the identities of all functions and objects
+        # By holder and key: the numbers of its places, and who may read it: (code, name). Without code: any that has the name; without
+        # both: any.
+        self._groups = {}
+        self._unseen_at = {}  # by holder and key: the description of a value that is not compared
         self.unseen = Unseen()
 
     def progress(self):
@@ -46,9 +52,10 @@ class Installed:
     def enter(self, function, depth=0, origin=None):
         """Notes a function, whose code is read later."""
         origin = origin or f"{function.__module__}.{function.__name__}"
-        if any(function is each for each in self.functions):
+        if id(function) in self._known:
             return
         if len(self.functions) < _MOST_FUNCTIONS:
+            self._known.add(id(function))
             self.functions.append(function)
             self._unread.append((function, depth, origin))
         else:
@@ -105,21 +112,46 @@ class Installed:
 
     def look_up(self, reach, holder, own, path, names, takes_any=False, depth=0):
         """Adds those of the attributes `own` that have these names, or those that functions use; with `takes_any` all. What Python itself
-        calls by name, such as the methods of operators, counts as four calls away."""
+        calls by name, such as the methods of operators, is far away."""
         for name in [name for name in own if isinstance(name, str)]:
             if name in names or name in self.names:
                 self._add(reach, holder, name, f"{path}.{name}", depth if name in names else depth + 1)
             elif _is_called_by_python(holder, own, name):
-                self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS // 2)
+                for code in [each.__code__ for each in _functions_of(own[name])] or [None]:
+                    self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS - 2, (f"{path}.{name}", code), is_named=False)
             elif takes_any:
-                self._add(reach, holder, name, f"{path}.{name}", _FAR)
+                self._add(reach, holder, name, f"{path}.{name}", _FAR, is_named=False)
             elif self._takes_any and isinstance(holder, type) and name not in OF_CLASSES:
-                self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS // 2)
+                self._add(reach, holder, name, f"{path}.{name}", _MOST_CALLS // 2, is_named=False)
 
-    def _add(self, reach, holder, key, path, depth, read_by=None):
-        """Adds a place, if it is near and its value can be compared. `read_by`: the origin and the code of a function that names it."""
-        if self._looked_up.get((id(holder), key), _FAR + 1) <= depth:
+    def _add(self, reach, holder, key, path, depth, read_by=None, is_named=True):
+        """Adds a place, if it is near and its value can be compared. `read_by`: the origin and the code of a function that reads it;
+        `is_named`: else it is read by its name."""
+        place, (origin, code) = (id(holder), key), read_by or (path, None)
+        numbers, readers = self._groups.setdefault(place, ([], set()))
+        readers.add((code, key if is_named else None))
+        if place in self._unseen_at:
+            self.unseen.note(origin, self._unseen_at[place], place, code=code, name=key)
+        if self._looked_up.get(place, _FAR + 1) <= depth:
             return
+        before = len(reach.places)
+        self._add_value(reach, holder, key, path, depth, read_by, origin, code)
+        numbers += range(before, len(reach.places))
+
+    def irrelevant(self, functions, ran):
+        """Numbers of places that code which has run does not read, and namespaces that it does not search."""
+        codes = {each.__code__ for each in (*functions, *self.functions)} & ran
+        found = [names_in(code) for code in codes]
+        names = {name for each in found for name in (*each.attributes, *each.asked)}
+        if names & _IN_THREADS:
+            return set(), set()
+        takes_any = any(each.takes_any for each in found)
+        dropped = {number for numbers, readers in self._groups.values() for number in numbers
+                   if not any(code in codes if code is not None else name is None or takes_any or name in names for code, name in readers)}
+        searched = {id(each.__globals__) for each in self.functions if each.__code__ in codes}
+        return dropped, {id(each.__globals__) for each in self.functions} - searched
+
+    def _add_value(self, reach, holder, key, path, depth, read_by, origin, code):
         value = _core._value_at(holder, key, self)
         if value is self:
             if not isinstance(holder, dict) or read_by is not None and key not in vars(builtins):
@@ -127,7 +159,6 @@ class Installed:
             return
         reach.met.note(value)
         self._looked_up[id(holder), key] = depth
-        origin, code = read_by or (path, None)
         if _is_compiled(value):
             self._note_compiled(origin, path, code, key)
         elif isinstance(holder, (tuple, types.CellType)) and callable(value) and kind_of(value, "") is not None:
@@ -150,6 +181,7 @@ class Installed:
         elif isinstance(value, types.FunctionType) and is_installed(value.__globals__.get("__name__", "")):
             self.unseen.note(origin, f"{path} is a function more than {_MOST_CALLS} calls away", code=value.__code__)
         elif depth < _FAR and (what := _unseen_or_none(value)) is not None:
+            self._unseen_at[id(holder), key] = f"{path} is {what}"
             self.unseen.note(origin, f"{path} is {what}", (id(holder), key), code=code, name=key)
         else:
             reach._add_same(holder, key, value)
@@ -160,16 +192,19 @@ class Installed:
             if is_installed(function.__globals__.get("__name__", "")):
                 self.enter(function, depth, origin)
             else:
-                reach._enter(function, path)  # of functools, around a function that it holds
+                reach._enter(function, path)  # one of functools, around a function that it holds
         if isinstance(value, functools._lru_cache_wrapper) and _reads_state(value.__wrapped__):
             self.unseen.note(origin, f"{path} keeps results of earlier calls (functools.lru_cache)", name=path.rpartition(".")[2],
                              unless=value.__wrapped__.__code__)
         if isinstance(value, types.MethodType):
             self._add(reach, value, "__self__", f"{path}.__self__", depth)
-        if not functions and all(each is not value for each, *_ in self.objects):
+        if not functions and id(value) not in self._known:
+            self._known.add(id(value))
             self.objects.append((value, path, depth))
             if has_class_in_sight(value):
                 reach._add_same(value, "__class__", type(value))
+                if (own := attributes_of(value)) is not None:
+                    reach._add_same(value, "__dict__", own)
             reach._enter_class_of(value)
 
 
@@ -246,6 +281,7 @@ def _reads_state(function):
     return is_method or any(each is not None and not isinstance(each, (types.ModuleType, *_NAMED)) for each in held)
 
 
+@functools.lru_cache(maxsize=4096)
 def _slots_of(cls):
     return [name for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, types.MemberDescriptorType)]
 

@@ -77,6 +77,9 @@ class Reach:
         self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
         self._noted_namespaces, self.matches = {}, False
         self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
+        self._find(roots, arguments)
+
+    def _find(self, roots, arguments):
         for path, holder, key in roots:
             self._add(holder, key, path)
         of_roots = len(self._nodes)
@@ -189,7 +192,21 @@ class Reach:
 
     def watching(self):
         """Notes which state of installed code is read within and counts as constant."""
-        return self._installed.unseen.watching(self.placed)
+        return self._installed.unseen.watching(self.placed, bool(self._installed.functions))
+
+    def ran(self):
+        """The code of these functions that has run within; None if that is not known."""
+        codes = self._installed.unseen.ran()
+        return codes and codes & {each.__code__ for each in (*self.functions, *self._installed.functions)}
+
+    def compared(self, ran):
+        """(functions and classes, places, dicts by their sizes) that the next call compares, where this code has run. Places that it need not
+        compare have None at the end."""
+        dropped, unsearched = (set(), set()) if ran is None else self._installed.irrelevant(self.functions, ran)
+        functions = [each for each in self.replaceable() if ran is None or isinstance(each, type) or each.__code__ in ran]
+        places = [(*place[:2], None) if number in dropped else place for number, place in enumerate(self.places)] if dropped else self.places
+        dicts = [each for each in (*self.attribute_dicts(), *self.namespaces()) if id(each) not in unsearched]
+        return functions, places, dicts
 
     def unseen(self):
         """(name by which host code leads there, what it is, file, line) of that state."""
@@ -242,6 +259,7 @@ class Reach:
             self._look_up(value, [*names, *self._new_names(value, own)], own, path)
         if isinstance(value, BaseException):
             self._look_up(value, self._known_names(members_of_library(type(value))), value, path)
+            self._look_up(value, ["__notes__"] if self._known_names(["add_note"]) else [], attributes_of(value), path)
         for cls in type(value).__mro__:
             slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
             is_library = is_library_class(cls)
@@ -340,6 +358,7 @@ class Reach:
             self._enter_container(value, path)
         elif self._enter(value, path):
             self._note_identity(value)
+            self.has_own_equality = self.has_own_equality or type(value).__eq__ is not object.__eq__
         elif is_logger(value) or is_path(value):
             self._writers.append((value, path))
         elif (reason := changing_or_none(value)) is not None:
@@ -526,11 +545,12 @@ class Reach:
     def _enter_object(self, value, path):
         self._enter_class_of(value)
         self.holders.append((value, path))
-        self.has_own_equality = self.has_own_equality or type(value).__eq__ is not object.__eq__
         if isinstance(value, BaseException):
             self._add(value, "args", f"{path}.args")
         if has_class_in_sight(value) and (not is_library_class(type(value)) or is_installed_class(type(value))):
             self._add(value, "__class__", f"{path}.__class__")
+            if (own := attributes_of(value)) is not None:
+                self._add_same(value, "__dict__", own)
         if is_library_class(type(value)):
             return
         hidden = hidden_base(type(value))

@@ -35,7 +35,12 @@ def put(holder, key, value):
             holder[key] = value
     elif isinstance(holder, (list, collections.deque)):
         holder[key] = value
-    elif attributes_of(holder) is not None and not isinstance(holder, type) and not _is_member(holder, key):
+    elif not isinstance(holder, type) and _is_member(holder, key):
+        if value is not ABSENT:
+            object.__setattr__(holder, key, value)
+        elif value_at((holder, key)) is not ABSENT:
+            object.__delattr__(holder, key)
+    elif attributes_of(holder) is not None and not isinstance(holder, type):
         put(attributes_of(holder), key, value)
     elif value is ABSENT:
         if value_at((holder, key)) is not ABSENT:
@@ -54,7 +59,14 @@ def contents_of(container):
     """A shallow copy."""
     if isinstance(container, (list, set, dict, collections.deque)):
         return container.copy()
-    return dict(attributes_of(container) or {})
+    return _own(container)
+
+
+def _own(thing):
+    """Its attributes and slots."""
+    slots = {name: value_at((thing, name)) for base in type(thing).__mro__ for name, each in vars(base).items()
+             if isinstance(each, types.MemberDescriptorType)}
+    return {**(attributes_of(thing) or {}), **{name: value for name, value in slots.items() if value is not ABSENT}}
 
 
 def changed_keys(container, before):
@@ -65,7 +77,7 @@ def changed_keys(container, before):
         if len(container) != len(before):
             return None
         return [i for i, (now, was) in enumerate(zip(container, before)) if now is not was]
-    now = container if isinstance(container, dict) else attributes_of(container) or {}
+    now = container if isinstance(container, dict) else _own(container)
     if [key for key in before if key in now] != [key for key in now if key in before]:
         return None  # the order differs
     return [key for key in {**before, **now} if now.get(key, ABSENT) is not before.get(key, ABSENT)]
@@ -78,14 +90,17 @@ def _restore(container, before):
     elif isinstance(container, (set, dict)):
         container.clear()
         container.update(before)
-    elif attributes_of(container) is not None:
-        _restore(attributes_of(container), before)
+    else:
+        now = _own(container)
+        for key in {**before, **now}:
+            if now.get(key, ABSENT) is not before.get(key, ABSENT):
+                put(container, key, before.get(key, ABSENT))
 
 
 def _value_of(container, key):
     if isinstance(container, (list, collections.deque)):
         return container[key]
-    entries = container if isinstance(container, dict) else attributes_of(container) or {}
+    entries = container if isinstance(container, dict) else _own(container)
     return entries.get(key, ABSENT)
 
 
@@ -104,7 +119,7 @@ def _put_back(array, before):
 
 
 def _made_of(each):
-    """What may be assigned of a function or a class, beside its attributes."""
+    """The parts of a function or a class that may be assigned, beside its attributes."""
     names = ("__bases__",) if isinstance(each, type) else ("__code__", "__defaults__", "__kwdefaults__")
     return {name: getattr(each, name) for name in names}
 

@@ -16,7 +16,7 @@ class _Place(typing.NamedTuple):
     code: object = None
     line: int = None
     name: str = None
-    unless: object = None  # code that has computed the value anew if it ran
+    unless: object = None  # code that has computed the value again if it ran
 
 
 class _Watch:
@@ -55,11 +55,11 @@ class Unseen:
         self._noted[origin, what, place] = place
 
     @contextlib.contextmanager
-    def watching(self, placed):
+    def watching(self, placed, is_wanted):
         """Notes the code that runs within, unless a debugger or a measurement of coverage does. `placed`: what is compared."""
         self._noted = {each: place for each, place in self._noted.items() if place.value not in placed}
         outer = sys.gettrace()
-        if not self._noted or not isinstance(outer, _Watch | None):
+        if not (self._noted or is_wanted) or not isinstance(outer, _Watch | None):
             yield
             return
         self._is_watched = True
@@ -68,6 +68,10 @@ class Unseen:
             yield
         finally:
             sys.settrace(outer)
+
+    def ran(self):
+        """The code that has run; None if that is not known."""
+        return set(self._lines) if self._is_watched else None
 
     def read(self, functions):
         """(origin, description, file, line) of what was read, for host code that consists of these functions."""

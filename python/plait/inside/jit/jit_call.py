@@ -310,8 +310,8 @@ class Call:
 
     def remember(self, key, donated):
         """Lets the next call of the same kind be recognised without a full comparison."""
-        dicts = [*self.reach.attribute_dicts(), *self.reach.namespaces()]
+        functions, places, dicts = self.reach.compared(self.jitted.ran.get(key))
         shared = [i for pair in self.shared for i in pair]
         named = {name: sample(each) for name, each in sorted(self.named.items())}
         self.jitted._cache.remember(self.first, tuple(map(sample, self.given)), named,
-                                    self.reach.replaceable(), self.reach.places, dicts, shared, self.arrays, agree, key, donated)
+                                    functions, places, dicts, shared, self.arrays, agree, key, donated)

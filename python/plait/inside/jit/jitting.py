@@ -68,6 +68,7 @@ class Jitted:
         self._name, self._options = options["name"], options
         self._max_records, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
+        self.ran = {}  # by key: the code that ran while it was recorded
         self._by_host = None  # the reason if its host code runs at each call
         self._records, self._latest = {}, None  # earlier keys, in order, and the last one
         self._times = collections.Counter()  # how often each argument or value outside has caused another record
@@ -161,6 +162,7 @@ class Jitted:
             self._run_by_host(f"{lost.place} is changed in place")
             return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:
+            self._note_ran(key, call.reach.ran())
             return result
         # Not part of the quick comparison: identities of lists, equality of objects, the order of keyword arguments.
         if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
@@ -171,6 +173,14 @@ class Jitted:
                 return result
         call.remember(key, donated)
         return result
+
+    def _note_ran(self, key, codes):
+        """Notes for a record which code ran while it was made, along all of its paths."""
+        known = self.ran.get(key, codes)
+        together = None if known is None or codes is None else known | codes
+        if key in self.ran and together != known:
+            self._cache.forget()  # known calls compare too little
+        self.ran[key] = together
 
     def _key_of(self, call):
         key = call.key()
@@ -186,6 +196,7 @@ class Jitted:
         self._records.pop(key, None)
         self._records[key], self._latest = None, key
         if len(self._records) > self._max_records:  # created again: hashes of the user's objects may have changed
+            self.ran.pop(next(iter(self._records)), None)
             self._records = dict.fromkeys(list(self._records)[1:])
         return key
 

@@ -39,6 +39,16 @@ class P(tuple):
 PartitionSpec = P
 
 
+def sizes_of(function, axes):
+    """(name, size) of each axis that is given to a function as a dict."""
+    if not isinstance(axes, dict):
+        raise errors.TypeError.with_hint(f"{function}: axes is {in_words(axes)}, expected a dict of sizes by name", f'{function}({{"data": 4}})')
+    for name, size in axes.items():
+        if not isinstance(name, str) or type(size) is not int:
+            raise errors.TypeError(f"{function}: axes: expected a name and a size, not {in_words(name)} and {in_words(size)}")
+    return list(axes.items())
+
+
 class Mesh:
     """Named axes with their sizes. Those of a Mesh are lanes, which this process computes together, as vmap does;
     plait.distributed.mesh makes one of the ranks of a group.
@@ -48,12 +58,7 @@ class Mesh:
     """
 
     def __init__(self, axes):
-        if not isinstance(axes, dict):
-            raise errors.TypeError.with_hint(f"Mesh: expected a dict of sizes by name, not {in_words(axes)}", 'Mesh({"data": 4})')
-        for name, size in axes.items():
-            if not isinstance(name, str) or type(size) is not int:
-                raise errors.TypeError(f"Mesh: expected a name and a size, not {in_words(name)} and {in_words(size)}")
-        self._axes = [(name, size, None) for name, size in axes.items()]
+        self._axes = [(name, size, None) for name, size in sizes_of("Mesh", axes)]
 
     @classmethod
     def _of_ranks(cls, axes):
