@@ -108,7 +108,8 @@ class Installed:
             if own is not None:
                 reach.note_namespace(own, own)
                 self.look_up(reach, own, own, path, names, takes_any=_has_base_in_library(type(value)), depth=depth)
-            self.look_up(reach, value, _slots_of(type(value)), path, names, depth=depth)
+            if not isinstance(value, types.FunctionType):
+                self.look_up(reach, value, _slots_of(type(value)), path, names, depth=depth)
 
     def look_up(self, reach, holder, own, path, names, takes_any=False, depth=0):
         """Adds those of the attributes `own` that have these names, or those that functions use; with `takes_any` all. What Python itself
@@ -145,7 +146,7 @@ class Installed:
         names = {name for each in found for name in (*each.attributes, *each.asked)}
         if names & _IN_THREADS:
             return set(), set()
-        takes_any = any(each.takes_any for each in found)
+        takes_any = any(each.takes_any or each.matches for each in found)
         dropped = {number for numbers, readers in self._groups.values() for number in numbers
                    if not any(code in codes if code is not None else name is None or takes_any or name in names for code, name in readers)}
         searched = {id(each.__globals__) for each in self.functions if each.__code__ in codes}

@@ -203,6 +203,8 @@ class Reach:
         """(functions and classes, places, dicts by their sizes) that the next call compares, where this code has run. Places that it need not
         compare have None at the end."""
         dropped, unsearched = (set(), set()) if ran is None else self._installed.irrelevant(self.functions, ran)
+        if dropped:
+            dropped |= self._facts_of_others(dropped)
         functions = [each for each in self.replaceable() if ran is None or isinstance(each, type) or each.__code__ in ran]
         places = [(*place[:2], None) if number in dropped else place for number, place in enumerate(self.places)] if dropped else self.places
         dicts = [each for each in (*self.attribute_dicts(), *self.namespaces()) if id(each) not in unsearched]
@@ -220,6 +222,12 @@ class Reach:
     def replaceable(self):
         """Functions whose code and defaults, and classes whose bases may be replaced."""
         return [*self.functions, *self._installed.functions, *self._classes]
+
+    def _facts_of_others(self, dropped):
+        """The numbers of places with facts of installed functions that no place holds, beside those that are dropped."""
+        held = {id(_core._value_at(*place[:2], ABSENT)) for number, place in enumerate(self.places) if number not in dropped}
+        others = {id(each) for each in self._installed.functions} - held
+        return {number for number, (holder, *_) in enumerate(self.places) if isinstance(holder, Facts) and id(holder._of) in others}
 
     def classes(self):
         """The entered classes that are not those of Python and of large libraries."""

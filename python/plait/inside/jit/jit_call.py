@@ -51,6 +51,7 @@ class Call:
 
     leaves = None  # until it is inspected
     has_run = False  # the host code
+    was_recorded = False  # it ran, although what it changed may have been taken back since
     has_written = False  # the record, to state outside
     writes_into_trees = False
     written = {}  # tensors that the host code has stored outside, by their numbers among the leaves
@@ -250,6 +251,7 @@ class Call:
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with Lending(lent.values()), noting(self.jitted._reasons.places), jitting(self.jitted):
+            self.was_recorded = True
             with self.reach.watching():
                 result = self.jitted._called(*self.first, *arguments, **named)
             self.jitted.warn_of_unseen(self.reach.unseen())

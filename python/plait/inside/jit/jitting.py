@@ -161,8 +161,9 @@ class Jitted:
             call.take_back()
             self._run_by_host(f"{lost.place} is changed in place")
             return self._call_of(Call(self, call.first, call.given, call.named))
-        if call.has_run:
+        if call.was_recorded:
             self._note_ran(key, call.reach.ran())
+        if call.has_run:
             return result
         # Not part of the quick comparison: identities of lists, equality of objects, the order of keyword arguments.
         if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
