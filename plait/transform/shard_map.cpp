@@ -1,7 +1,6 @@
 #include "plait/transform/shard_map.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/ranges.h>
 
@@ -16,9 +15,9 @@
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/inside/tracing/trace.h"
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/transform/derivatives/custom.h"
 #include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/inside/forms/staged.h"
+#include "plait/transform/inside/leaf_options.h"
 #include "plait/transform/vmap.h"
 
 namespace plait {
@@ -368,17 +367,7 @@ std::vector<Tensor> run_ranks(const TensorFunction& function, std::span<const Te
 std::vector<PartitionSpec> specs_of_leaves(std::string_view what,
                                            const std::vector<PartitionSpec>& given,
                                            const std::vector<size_t>& leaves) {
-  const size_t all = std::accumulate(leaves.begin(), leaves.end(), size_t{0});
-  if (given.size() == 1) return std::vector<PartitionSpec>(all, given[0]);
-  if (given.size() == leaves.size()) {
-    std::vector<PartitionSpec> specs;
-    for (size_t i = 0; i < leaves.size(); ++i) specs.insert(specs.end(), leaves[i], given[i]);
-    return specs;
-  }
-  if (given.size() == all) return given;
-  throw ValueError("shard_map: {} specs in `{}`, for {} values of {} tensors", given.size(), what,
-                   leaves.size(), all)
-      .at(Location::of_caller());
+  return options_of_leaves("shard_map", "specs", what, given, leaves);
 }
 
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,

@@ -28,6 +28,7 @@
 #include "plait/core/trees/tree.h"
 #include "plait/tensor/communicator.h"
 #include "plait/tensor/tensor.h"
+#include "plait/transform/derivatives/custom.h"
 
 namespace plait {
 
@@ -79,10 +80,7 @@ auto shard_map(F f, ShardMapOptions options) {
     const std::tuple all(arguments...);
     using Result = decltype(function(arguments...));
     std::optional<Result> structure;
-    const auto on_leaves = [&](std::span<const Tensor> given) {
-      structure.emplace(std::apply(function, with_tensors(all, given)));
-      return tensors_of(*structure);
-    };
+    const auto on_leaves = customs::on_leaves(function, all, structure);
     const auto out = [&](size_t count) {
       return shard_maps::specs_of_leaves("out", options.out, std::vector<size_t>(count, 1));
     };

@@ -1,7 +1,5 @@
 #include "plait/transform/vmap.h"
 
-#include <numeric>
-
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
 #include "plait/ops/arrays/create.h"
@@ -14,6 +12,7 @@
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/forms/calls/recursive_function.h"
 #include "plait/transform/inside/forms/staged.h"
+#include "plait/transform/inside/leaf_options.h"
 #include "plait/transform/programs.h"
 
 namespace plait::vmaps {
@@ -59,17 +58,7 @@ Dim samples_of(std::span<const Tensor> arguments, std::span<const BatchAxis> in,
 
 std::vector<BatchAxis> axes_of_leaves(std::string_view what, const std::vector<BatchAxis>& given,
                                       const std::vector<size_t>& leaves) {
-  const size_t all = std::accumulate(leaves.begin(), leaves.end(), size_t{0});
-  if (given.size() == 1) return std::vector<BatchAxis>(all, given[0]);
-  if (given.size() == leaves.size()) {
-    std::vector<BatchAxis> axes;
-    for (size_t i = 0; i < leaves.size(); ++i) axes.insert(axes.end(), leaves[i], given[i]);
-    return axes;
-  }
-  if (given.size() == all) return given;
-  throw ValueError("vmap: {} axes in `{}`, for {} arguments of {} tensors", given.size(), what,
-                   leaves.size(), all)
-      .at(Location::of_caller());
+  return options_of_leaves("vmap", "axes", what, given, leaves);
 }
 
 namespace {

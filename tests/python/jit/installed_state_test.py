@@ -331,6 +331,16 @@ class OfTheUser(unittest.TestCase):
             warnings.simplefilter("ignore", pl.HostStateWarning)
             self.assertEqual([f(pl.ones(1)).item() for _ in range(4)], [1, 2, 3, 4])
 
+    def test_what_code_that_did_not_run_holds_too_is_compared(self):
+        """A function of the user is in a table of an installed package, which only a function that does not run reads."""
+        library = installed("TABLE = {}\ndef register(f): TABLE['f'] = f; return f\ndef use(asks=False):\n  return TABLE['f']() if asks else 1.0\n")
+        module = own(f"import {library.__name__} as library\nrate = 1.0\n@library.register\ndef get(): return rate\n"
+                     "def inner(): return get()\nHELD = {'inner': inner}\ndef f(x): return x * library.use() * HELD['inner']()\n")
+        f = pl.jit(module.f)
+        found = [f(pl.ones(1)).item() for _ in range(3)]
+        module.rate = 2.0
+        self.assertEqual([*found, f(pl.ones(1)).item(), f(pl.ones(1)).item()], [1, 1, 1, 2, 2])
+
     def test_an_array_that_is_only_read_may_lie_in_any_order(self):
         for name, array in {"transposed": np.arange(9.0).reshape(3, 3).T, "columns": np.arange(9.0).reshape(3, 3)[:, ::2],
                             "reversed": np.arange(3.0)[::-1]}.items():

@@ -137,15 +137,16 @@ class Installed:
             return
         before = len(reach.places)
         self._add_value(reach, holder, key, path, depth, read_by, origin, code)
-        numbers += range(before, len(reach.places))
+        if reach.placed.get(place, -1) >= before:  # not what it holds, which may be the user's
+            numbers.append(reach.placed[place])
 
     def irrelevant(self, functions, ran):
-        """Numbers of places that code which has run does not read, and namespaces that it does not search."""
+        """Numbers of places that code which has run does not read, and namespaces that it does not search; None if more may have run."""
         codes = {each.__code__ for each in (*functions, *self.functions)} & ran
         found = [names_in(code) for code in codes]
         names = {name for each in found for name in (*each.attributes, *each.asked)}
         if names & _IN_THREADS:
-            return set(), set()
+            return None
         takes_any = any(each.takes_any or each.matches for each in found)
         dropped = {number for numbers, readers in self._groups.values() for number in numbers
                    if not any(code in codes if code is not None else name is None or takes_any or name in names for code, name in readers)}

@@ -71,7 +71,7 @@ class Reach:
         self._caches, self._has_cache = caches, False
         self.memoised = []  # functions of functools.lru_cache
         self._held, self._installed, self._namespaces = Held(), Installed(), {id(vars(builtins))}
-        self.placed = {}  # numbers of places, by (identity of the holder, key)
+        self.placed, self._kept = {}, set()  # numbers of places, by (identity of the holder, key); those that are always compared
         self._stores, self._met = {}, {}
         self._nodes = []  # (node of a tree that may have attributes beside its children, names of these, path)
         self._classes, self._constructed = [], []  # entered ones; those that may be instantiated
@@ -116,6 +116,8 @@ class Reach:
 
     def _add(self, holder, key, path, is_inspected=True, is_held=True):
         if (id(holder), key) in self.placed:
+            if is_held:  # asked for by code of the user
+                self._kept.add(self.placed[id(holder), key])
             return
         if len(self.places) > _MOST_PLACES:
             self._note_opaque(f"it can reach more than {_MOST_PLACES} values")
@@ -202,10 +204,11 @@ class Reach:
     def compared(self, ran):
         """(functions and classes, places, dicts by their sizes) that the next call compares, where this code has run. Places that it need not
         compare have None at the end."""
-        dropped, unsearched = (set(), set()) if ran is None else self._installed.irrelevant(self.functions, ran)
+        found = None if ran is None else self._installed.irrelevant(self.functions, ran)
+        dropped, unsearched = found or (set(), set())
         if dropped:
-            dropped |= self._facts_of_others(dropped)
-        functions = [each for each in self.replaceable() if ran is None or isinstance(each, type) or each.__code__ in ran]
+            dropped = (dropped | self._facts_of_others(dropped)) - self._kept
+        functions = [each for each in self.replaceable() if found is None or isinstance(each, type) or each.__code__ in ran]
         places = [(*place[:2], None) if number in dropped else place for number, place in enumerate(self.places)] if dropped else self.places
         dicts = [each for each in (*self.attribute_dicts(), *self.namespaces()) if id(each) not in unsearched]
         return functions, places, dicts

@@ -256,10 +256,12 @@ class Snapshot:
             _core._exchange(tensor, content)
         for array, before, _ in self._changed_arrays():
             _put_back(array, before)
-        for function, before in self._functions:
-            for name, value in before.items():
-                if getattr(function, name) is not value:
-                    setattr(function, name, value)
+        for function, name, before in self._changed_functions():
+            setattr(function, name, before)
+
+    def _changed_functions(self):
+        """(function or class, name, value before) of what was assigned."""
+        return [(each, name, value) for each, before in self._functions for name, value in before.items() if getattr(each, name) is not value]
 
     def _changed_arrays(self):
         return [(array, before, path) for array, before, path in self._arrays
@@ -282,9 +284,8 @@ class Snapshot:
         for tensor, content, place, names in self._tensors:
             if not _core._is_same(tensor, content):
                 return ".".join(map(str, (paths.get(place, place), *names)))
-        for function, before in self._functions:
-            if any(getattr(function, name) is not value for name, value in before.items()):
-                return function.__name__
+        for function, *_ in self._changed_functions():
+            return function.__name__
         for _, _, path in self._changed_arrays():
             return path
         new = [f"{cls.__name__}.{name}" for cls, name in self._new_of_classes()]
@@ -302,9 +303,8 @@ class Snapshot:
             now = tensor._share()
             if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
                 found.add(now, place=place, names=names, is_content=True)
-        for function, before in self._functions:
-            if any(getattr(function, name) is not value for name, value in before.items()):
-                found.refused = found.refused or f"{function.__name__} is changed"
+        for function, *_ in self._changed_functions():
+            found.refused = found.refused or f"{function.__name__} is changed"
         for _, _, path in self._changed_arrays():
             found.refused = found.refused or f"the NumPy array {path} is changed in place"
         for attributes, before in self._keys:
